@@ -1,0 +1,104 @@
+//! What a generated client consists of: requests, answers, errors.
+//!
+//! A generated method says which operation it is, where its arguments go and which type
+//! each status has; [`Core`] does the rest. One call is
+//!
+//! ```text
+//! let request = self.core.request(OperationId::ShipsRead.operation()).query("limit", limit).accept("application/json");
+//! let response = self.core.send(request).await?;
+//! match response.status() {
+//!     200 => response.json(),
+//!     400..=599 => response.refusal(),
+//!     _ => response.undocumented(),
+//! }
+//! ```
+//!
+//! Requests are strict: a body that breaks the contract is not sent. Answers are tolerant:
+//! they are read, never checked. Nothing here prints a body, an address or a header.
+
+use std::{fmt, sync::Arc};
+
+use crate::{operation::Operation, transport::Transport};
+
+mod answer;
+mod encode;
+mod error;
+mod request;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+mod response;
+
+pub use bytes::Bytes;
+
+pub use self::answer::Answer;
+pub use self::error::{Error, Reason, SendError, Unreadable};
+pub use self::request::Request;
+#[cfg(feature = "reqwest")]
+pub use self::reqwest::ReqwestTransport;
+pub use self::response::Response;
+
+/// Whether arguments and the body of a request are checked against the contract before it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RequestChecks {
+    /// What the contract refuses is [`Error::InvalidRequest`] and never leaves.
+    #[default]
+    On,
+    /// The other side decides.
+    Off,
+}
+
+/// The part of a generated client that does not vary: address, transport, settings.
+/// Cloning is cheap and shares the transport.
+#[derive(Clone)]
+pub struct Core {
+    base_url: Arc<str>,
+    transport: Arc<dyn Transport>,
+    checks: RequestChecks,
+}
+
+impl Core {
+    /// `base_url` is scheme, host and, if the interface does not stand at the root, the
+    /// start of the path: `https://exchange.example`. One `/` at its end is ignored. An
+    /// address that is none is reported by the first call.
+    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+        Self {
+            base_url: base_url.strip_suffix('/').unwrap_or(base_url).into(),
+            transport: Arc::new(transport),
+            checks: RequestChecks::default(),
+        }
+    }
+
+    /// The same client with other checks.
+    #[must_use]
+    pub fn with_request_checks(mut self, checks: RequestChecks) -> Self {
+        self.checks = checks;
+        self
+    }
+
+    /// The address given to [`Core::new`].
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Starts a request.
+    pub fn request(&self, operation: &'static Operation) -> Request {
+        Request::new(operation, self.checks)
+    }
+
+    /// Hands a request to the transport.
+    ///
+    /// # Errors
+    /// When the request is not valid (nothing is sent then) or there is no answer.
+    pub async fn send(&self, request: Request) -> Result<Response, SendError> {
+        let (operation, request) = request.finish(&self.base_url)?;
+        let answer = self.transport.send(operation, request).await?;
+        Ok(Response::new(answer))
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}

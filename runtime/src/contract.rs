@@ -1,0 +1,265 @@
+//! What every generated type can do: be read, be checked, tell what nobody declared.
+
+use std::fmt;
+
+use serde::{
+    Serialize,
+    de::{self, Deserializer, MapAccess, Visitor},
+};
+
+use crate::{
+    Json, Map,
+    json::JsonError,
+    read::{self, Key, Read},
+    schema::Validator,
+    violation::{Path, Violation, Violations},
+};
+
+/// A type of a contract.
+///
+/// Reading is tolerant: unknown members are kept, unknown values of open enumerations too, and
+/// a broken limit is no reason to fail. Checking is strict and separate.
+pub trait Contract: Serialize + for<'de> Read<'de> {
+    /// The type's schema.
+    const VALIDATOR: Validator;
+
+    /// Whether every constraint of the schema holds. Fast: looks at the typed value alone.
+    fn is_valid(&self) -> bool;
+
+    /// Adds the pointers of members that no schema declares, at and below `at`.
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared);
+
+    /// Checks every constraint of the schema.
+    ///
+    /// # Errors
+    /// All violations, as the schema itself reports them.
+    fn validate(&self) -> Result<(), Violations> {
+        if self.is_valid() { Ok(()) } else { explain(self, Self::VALIDATOR) }
+    }
+
+    /// JSON Pointers of at most `limit` members that no schema declares.
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        let mut found = Undeclared { limit, pointers: Vec::new() };
+        self.report_undeclared(&Path::Root, &mut found);
+        found.pointers
+    }
+
+    /// Reads a JSON document, whatever limits it breaks.
+    ///
+    /// # Errors
+    /// [`Rejected::NotJson`] when it is no JSON document, otherwise when it does not fit the
+    /// type: [`Rejected::Invalid`] with the violations of the schema.
+    fn parse(bytes: &[u8]) -> Result<Self, Rejected> {
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let read = Self::read(&mut reader).and_then(|value| reader.end().map(|()| value));
+        read.map_err(|error| Rejected::of(bytes, Self::VALIDATOR, &error))
+    }
+
+    /// Reads a JSON document and checks every constraint of the schema.
+    ///
+    /// # Errors
+    /// As [`Contract::parse`], and [`Rejected::Invalid`] when a constraint does not hold.
+    fn parse_valid(bytes: &[u8]) -> Result<Self, Rejected> {
+        let value = Self::parse(bytes)?;
+        value.validate().map_err(Rejected::Invalid)?;
+        Ok(value)
+    }
+
+    /// The value as JSON, numbers exact.
+    ///
+    /// # Errors
+    /// When a type of the caller's own refuses to be serialised.
+    fn to_json(&self) -> Result<Json, serde_json::Error> {
+        to_json(self)
+    }
+}
+
+/// Why a document was not read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rejected {
+    /// Not a JSON document.
+    NotJson(JsonError),
+    /// A JSON document that breaks its schema.
+    Invalid(Violations),
+    /// A valid document that the type cannot hold, at a line and column of the text.
+    Unrepresentable {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotJson(error) => write!(f, "not a JSON document: {error}"),
+            Self::Invalid(violations) => write!(f, "the document breaks its schema:\n{violations}"),
+            Self::Unrepresentable { line, column } => write!(
+                f,
+                "the document is valid, but its type cannot hold it (line {line}, column {column})"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+impl Rejected {
+    /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer.
+    fn of(bytes: &[u8], validator: Validator, error: &serde_json::Error) -> Self {
+        match Json::parse(bytes).map(|json| validator.validate(&json)) {
+            Err(error) => Self::NotJson(error),
+            Ok(Err(violations)) => Self::Invalid(violations),
+            Ok(Ok(())) => Self::Unrepresentable { line: error.line(), column: error.column() },
+        }
+    }
+}
+
+/// The members that no schema declares, as far as they were looked for.
+#[derive(Debug)]
+pub struct Undeclared {
+    limit: usize,
+    pointers: Vec<String>,
+}
+
+impl Undeclared {
+    /// Adds the members of one object.
+    pub fn members(&mut self, at: &Path<'_>, extra: &Map<Json>) {
+        for name in extra.keys() {
+            if self.is_full() {
+                return;
+            }
+            self.pointers.push(at.key(name).pointer());
+        }
+    }
+
+    /// Adds one member.
+    pub fn member(&mut self, at: &Path<'_>, name: &str) {
+        if !self.is_full() {
+            self.pointers.push(at.key(name).pointer());
+        }
+    }
+
+    /// Adds the elements of an array.
+    pub fn elements<T: Contract>(&mut self, at: &Path<'_>, elements: &[T]) {
+        for (i, element) in elements.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
+            element.report_undeclared(&at.index(i), self);
+        }
+    }
+
+    /// Adds the values of an object without declared members.
+    pub fn values<T: Contract>(&mut self, at: &Path<'_>, values: &Map<T>) {
+        for (name, value) in values.iter() {
+            if self.is_full() {
+                return;
+            }
+            value.report_undeclared(&at.key(name), self);
+        }
+    }
+
+    /// Whether nothing more is looked for.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.pointers.len() >= self.limit
+    }
+}
+
+/// A text that is not among the values of a closed enumeration; holds the enumeration's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownValue(pub &'static str);
+
+impl fmt::Display for UnknownValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not a value of {}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownValue {}
+
+/// Reads a JSON string and makes something of it.
+///
+/// # Errors
+/// When the value is no string, or as `make` does.
+pub fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
+    deserializer: D,
+    make: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, D::Error> {
+    struct Text<F>(F);
+    impl<T, E: fmt::Display, F: FnOnce(&str) -> Result<T, E>> Visitor<'_> for Text<F> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+        fn visit_str<R: de::Error>(self, text: &str) -> Result<T, R> {
+            (self.0)(text).map_err(R::custom)
+        }
+    }
+    deserializer.deserialize_str(Text(make))
+}
+
+/// Reads all members of an object that is left.
+///
+/// # Errors
+/// When a member occurs twice.
+pub fn read_members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Json, A::Error> {
+    let mut members = Map::new();
+    while let Some(key) = map.next_key::<Key<'de>>()? {
+        read::extra(&mut map, &mut members, key)?;
+    }
+    Ok(Json::Object(members))
+}
+
+/// Reads a value of any type from the members of an object that is left.
+///
+/// # Errors
+/// As `T`'s own reading.
+pub fn read_rest<'de, A: MapAccess<'de>, T: for<'t> Read<'t>>(map: A) -> Result<T, A::Error> {
+    let text = read_members(map)?.to_string();
+    T::read(&mut serde_json::Deserializer::from_str(&text))
+        .map_err(|_| de::Error::custom("the members do not fit the type"))
+}
+
+/// The violations for members that a builder was not given.
+#[must_use]
+pub fn missing(validator: Validator, given: &[(&str, bool)]) -> Violations {
+    let violation = |pointer: String| Violation {
+        pointer,
+        keyword: "required",
+        schema: validator.location(),
+    };
+    let root = Path::Root;
+    let all = given.iter().filter(|(_, given)| !given);
+    let all = all.map(|(name, _)| violation(root.key(name).pointer())).collect();
+    Violations::new(all).unwrap_or_else(|| Violations::one(violation(String::new())))
+}
+
+/// Whether a value satisfies a schema; for the rules that a type cannot be asked directly.
+pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator) -> bool {
+    to_json(value).is_ok_and(|json| validator.is_valid(&json))
+}
+
+/// Whether no two elements are equal (Validation 6.4.3).
+pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
+    if elements.len() < 2 {
+        return true;
+    }
+    let mut seen = std::collections::HashSet::with_capacity(elements.len());
+    elements.iter().all(|element| to_json(element).is_ok_and(|json| seen.insert(json)))
+}
+
+fn explain<T: Serialize + ?Sized>(value: &T, validator: Validator) -> Result<(), Violations> {
+    match to_json(value) {
+        Ok(json) => validator.validate(&json),
+        // Cannot happen with generated types: they write themselves without failing.
+        Err(_) => Ok(()),
+    }
+}
+
+fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
+    let text = serde_json::to_vec(value)?;
+    Json::parse(&text).map_err(serde::ser::Error::custom)
+}

@@ -1,0 +1,58 @@
+//! What every generated type and operation calls: exact JSON, members that may be
+//! absent, null or unknown, and the pieces that schema evaluation stands on.
+//!
+//! Generated code stays small because whatever does not vary between two schemas is
+//! written here once. Nothing here knows a particular contract, opens a socket or
+//! reads a clock.
+//!
+//! * [`Number`] keeps a JSON number exactly as it was written.
+//! * [`Json`] is any JSON value, [`Map`] its objects: insertion order, no duplicates.
+//! * [`Nullable`] tells JSON `null` from a value; `Option<Nullable<T>>` also from absence.
+//! * [`Secret`] never shows up in a log.
+//! * [`read`] is what generated `Deserialize` and `Serialize` implementations consist of.
+//! * [`schema`], [`pattern`] and [`violation`] check a value against its contract.
+//!
+//! ```
+//! use contract_runtime::{Json, Number};
+//!
+//! let body = Json::parse(br#"{"amount": 12.30, "currency": "EUR"}"#)?;
+//! let amount = body.pointer("/amount").and_then(Json::as_number);
+//!
+//! assert_eq!(amount, Some(&Number::decimal(123, 1))); // compared by value
+//! assert_eq!(body.to_string(), r#"{"amount":12.30,"currency":"EUR"}"#); // kept as text
+//! # Ok::<(), contract_runtime::json::JsonError>(())
+//! ```
+//!
+//! Numbers are read through `serde_json`'s raw values, so [`Number`], [`Json`] and the
+//! unions of [`read`] can be deserialised from `serde_json` only.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
+
+#[cfg(feature = "client")]
+pub mod client;
+pub mod contract;
+pub mod json;
+#[macro_use]
+mod macros;
+pub mod map;
+pub mod nullable;
+pub mod number;
+pub mod operation;
+pub mod parameters;
+pub mod pattern;
+pub mod read;
+pub mod schema;
+pub mod secret;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod text;
+#[cfg(feature = "client")]
+pub mod transport;
+pub mod violation;
+
+pub use contract::{Contract, Rejected, Undeclared};
+pub use json::{Json, Kind};
+pub use map::Map;
+pub use nullable::Nullable;
+pub use number::Number;
+pub use secret::Secret;

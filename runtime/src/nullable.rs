@@ -1,0 +1,165 @@
+//! [`Nullable`]: a value that the contract allows to be JSON `null`.
+//!
+//! Absence is not `null`: a member that may be left out is an `Option`, one that may be
+//! `null` a `Nullable`, and one that may be both an `Option<Nullable<T>>`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::read::{BySerde, Seed};
+
+/// JSON `null` or a `T`.
+///
+/// In `Option<Nullable<T>>`, `None` is an absent member, `Some(Nullable::Null)` one that
+/// is `null`, and `Some(Nullable::Value(_))` one with a value. Generated code keeps the
+/// three apart; a derived `Deserialize` does not, because serde takes `null` for `None`.
+///
+/// ```
+/// use contract_runtime::Nullable;
+///
+/// let note: Nullable<String> = serde_json::from_str("null")?;
+/// assert!(note.is_null());
+/// assert_eq!(serde_json::to_string(&Nullable::from("hello"))?, "\"hello\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Nullable<T> {
+    /// JSON `null`.
+    #[default]
+    Null,
+    /// Any other value.
+    Value(T),
+}
+
+impl<T> Nullable<T> {
+    /// The value, unless it is `null`.
+    #[inline]
+    #[must_use]
+    pub const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+
+    /// The value, unless it is `null`.
+    #[inline]
+    #[must_use]
+    pub fn into_option(self) -> Option<T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+
+    /// The same with a reference to the value.
+    #[inline]
+    #[must_use]
+    pub const fn as_ref(&self) -> Nullable<&T> {
+        match self {
+            Self::Null => Nullable::Null,
+            Self::Value(value) => Nullable::Value(value),
+        }
+    }
+
+    /// Whether this is `null`.
+    #[inline]
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Applies `change` to the value; `null` stays `null`.
+    #[inline]
+    #[must_use]
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Nullable<U> {
+        match self {
+            Self::Null => Nullable::Null,
+            Self::Value(value) => Nullable::Value(change(value)),
+        }
+    }
+}
+
+impl<T> From<T> for Nullable<T> {
+    fn from(value: T) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl<T> From<Option<T>> for Nullable<T> {
+    /// `None` becomes `null`.
+    fn from(value: Option<T>) -> Self {
+        match value {
+            None => Self::Null,
+            Some(value) => Self::Value(value),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Nullable<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Value(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_option(NullableVisitor::<Seed<T, BySerde>>(PhantomData))
+    }
+}
+
+/// Reads `null` or a value read by the seed `S`.
+pub(crate) struct NullableVisitor<S>(pub(crate) PhantomData<S>);
+
+impl<'de, S: DeserializeSeed<'de> + Default> Visitor<'de> for NullableVisitor<S> {
+    type Value = Nullable<S::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or null")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Nullable::Null)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Nullable::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        S::default().deserialize(deserializer).map(Nullable::Value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Number;
+
+    #[test]
+    fn reads_and_writes_null_and_values() {
+        for text in ["null", "12.30"] {
+            let value: Nullable<Number> = serde_json::from_str(text).unwrap();
+            assert_eq!(value.is_null(), text == "null");
+            assert_eq!(serde_json::to_string(&value).unwrap(), text);
+        }
+        assert!(serde_json::from_str::<Nullable<bool>>("1").is_err());
+    }
+
+    #[test]
+    fn converts() {
+        assert_eq!(Nullable::from(Some(1)), Nullable::Value(1));
+        assert_eq!(Nullable::<i32>::from(None), Nullable::Null);
+        assert_eq!(Nullable::from(1).map(|n| n + 1).into_option(), Some(2));
+        assert_eq!(Nullable::<i32>::Null.map(|n| n + 1).value(), None);
+        let text = Nullable::from(String::from("a"));
+        assert_eq!(text.as_ref().map(String::len), Nullable::Value(1));
+        assert_eq!(Nullable::<i32>::default(), Nullable::Null);
+    }
+}

@@ -1,0 +1,126 @@
+//! Between the text of a number and its binary form: the grammar, and printing.
+
+/// Sign, up to 256 digits for the largest scale, point.
+pub(super) const BUFFER: usize = 272;
+
+/// Writes `digits / 10^scale` with exactly `scale` decimals at the end of `buffer`,
+/// which must be filled with zeros.
+pub(super) fn print_small(digits: i64, scale: u8, buffer: &mut [u8; BUFFER]) -> &str {
+    let mut rest = digits.unsigned_abs();
+    let mut at = BUFFER;
+    let mut decimals = usize::from(scale);
+    if decimals > 0 {
+        while decimals > 0 {
+            at -= 1;
+            decimals -= 1;
+            buffer[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        at -= 1;
+        buffer[at] = b'.';
+    }
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if digits < 0 {
+        at -= 1;
+        buffer[at] = b'-';
+    }
+    std::str::from_utf8(&buffer[at..]).unwrap_or_default()
+}
+
+/// What a JSON number is kept as.
+pub(super) enum Scan {
+    /// `digits / 10^scale`, from which [`print_small`] makes the same text.
+    Small { digits: i64, scale: u8 },
+    /// Only the text will do.
+    Long,
+}
+
+/// Checks the grammar of RFC 8259, section 6, and reads what fits into binary.
+pub(super) const fn scan(text: &[u8]) -> Option<Scan> {
+    let negative = !text.is_empty() && text[0] == b'-';
+    let start = negative as usize;
+    let mut at = start;
+    let mut magnitude: Option<u64> = Some(0);
+    while at < text.len() && text[at].is_ascii_digit() {
+        magnitude = push_digit(magnitude, text[at]);
+        at += 1;
+    }
+    if at == start || (text[start] == b'0' && at > start + 1) {
+        return None;
+    }
+    let mut scale = 0;
+    if at < text.len() && text[at] == b'.' {
+        let first = at + 1;
+        at = first;
+        while at < text.len() && text[at].is_ascii_digit() {
+            magnitude = push_digit(magnitude, text[at]);
+            at += 1;
+        }
+        scale = at - first;
+        if scale == 0 {
+            return None;
+        }
+    }
+    if at < text.len() {
+        return scan_exponent(text, at);
+    }
+    match magnitude {
+        // Up to 18 decimals every use stays within 128 bits.
+        Some(magnitude) if scale <= 18 => {
+            let digits = if negative {
+                // The sign of `-0` has no place in binary.
+                if magnitude == 0 || magnitude > i64::MIN.unsigned_abs() {
+                    return Some(Scan::Long);
+                }
+                0_i64.wrapping_sub_unsigned(magnitude)
+            } else if magnitude <= i64::MAX as u64 {
+                magnitude as i64
+            } else {
+                return Some(Scan::Long);
+            };
+            Some(Scan::Small {
+                digits,
+                scale: scale as u8,
+            })
+        }
+        _ => Some(Scan::Long),
+    }
+}
+
+/// The exponent from `at` to the end of `text`.
+const fn scan_exponent(text: &[u8], mut at: usize) -> Option<Scan> {
+    if !matches!(text[at], b'e' | b'E') {
+        return None;
+    }
+    at += 1;
+    if at < text.len() && matches!(text[at], b'+' | b'-') {
+        at += 1;
+    }
+    if at == text.len() {
+        return None;
+    }
+    while at < text.len() {
+        if !text[at].is_ascii_digit() {
+            return None;
+        }
+        at += 1;
+    }
+    Some(Scan::Long)
+}
+
+const fn push_digit(magnitude: Option<u64>, digit: u8) -> Option<u64> {
+    match magnitude {
+        Some(magnitude) => match magnitude.checked_mul(10) {
+            Some(tenfold) => tenfold.checked_add((digit - b'0') as u64),
+            None => None,
+        },
+        None => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! Query strings and form bodies, split but not yet decoded.
+//!
+//! Values keep their percent-encoding: in `ids=a%2Cb,c` the first comma is data, the second
+//! a separator, and only the parameter's style can tell.
+
+use std::borrow::Cow;
+
+/// The query holds a parameter without a name, a broken percent-encoding or bytes that are
+/// not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MalformedQuery;
+
+/// The pairs of a query string, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Query<'a> {
+    pairs: Vec<(Cow<'a, str>, &'a str)>,
+}
+
+impl<'a> Query<'a> {
+    /// Splits `a=1&b=2`. Empty parts (`a=1&&b=2`) are skipped, `a` means `a=`.
+    ///
+    /// # Errors
+    /// [`MalformedQuery`], which says no more: names and values are the caller's.
+    pub fn parse(raw: &'a str) -> Result<Self, MalformedQuery> {
+        let mut pairs = Vec::new();
+        for part in raw.split('&').filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let name = decode(name).ok_or(MalformedQuery)?;
+            if name.is_empty() || decode(value).is_none() {
+                return Err(MalformedQuery);
+            }
+            pairs.push((name, value));
+        }
+        Ok(Self { pairs })
+    }
+
+    /// Names with raw values, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.pairs.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+
+    /// The raw values of one name, in order.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.pairs().filter(move |(n, _)| *n == name).map(|(_, value)| value)
+    }
+}
+
+/// Decodes `+` and `%XX`; `None` when a `%` is not followed by two hexadecimal digits or the
+/// bytes are not UTF-8.
+pub(super) fn decode(raw: &str) -> Option<Cow<'_, str>> {
+    if raw.contains('+') {
+        let spaced = raw.replace('+', " ");
+        return decode_percent(&spaced).map(|text| Cow::Owned(text.into_owned()));
+    }
+    decode_percent(raw)
+}
+
+/// Decodes `%XX` alone, as paths and cookies want it.
+pub(super) fn decode_percent(raw: &str) -> Option<Cow<'_, str>> {
+    let bytes = raw.as_bytes();
+    let broken = bytes.iter().enumerate().any(|(i, byte)| {
+        let hex = |offset| bytes.get(i + offset).is_some_and(u8::is_ascii_hexdigit);
+        *byte == b'%' && !(hex(1) && hex(2))
+    });
+    if broken { None } else { percent_encoding::percent_decode_str(raw).decode_utf8().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nameless_and_broken_parameters_are_malformed() {
+        for raw in ["=1", "a=1&=", "a=%", "a=%4", "a=%zz", "%ff=1", "a=%ff"] {
+            assert_eq!(Query::parse(raw).err(), Some(MalformedQuery), "{raw}");
+        }
+        for raw in ["", "&", "a", "a=", "a=1&&b=2&", "a=b=c", "%61=%20+"] {
+            assert!(Query::parse(raw).is_ok(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn values_keep_their_encoding() {
+        let query = Query::parse("ids=a%2Cb,c&%69ds=d&x=").unwrap();
+        assert_eq!(query.values("ids").collect::<Vec<_>>(), ["a%2Cb,c", "d"]);
+        assert_eq!(decode("a+b%2B").as_deref(), Some("a b+"));
+    }
+}

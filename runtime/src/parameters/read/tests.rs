@@ -1,0 +1,147 @@
+//! One table per style; the schema's own checks are tested with the schema engine.
+
+use super::*;
+use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator};
+
+static TABLES: Tables = Tables {
+    schemas: &[Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::NUMBER)] }],
+    resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
+};
+
+fn number() -> Validator {
+    Validator::new(&TABLES, SchemaId(0))
+}
+
+const fn parameter(
+    name: &'static str,
+    location: Location,
+    style: Style,
+    shape: Shape,
+) -> Parameter {
+    Parameter { name, location, required: false, style, explode: false, shape, validator: None }
+}
+
+const fn exploded(mut parameter: Parameter) -> Parameter {
+    parameter.explode = true;
+    parameter
+}
+
+fn operation(parameters: &'static [Parameter]) -> Operation {
+    Operation {
+        id: "x",
+        method: "GET",
+        path: "/pets/{id}",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        deprecated: false,
+        parameters,
+        body: None,
+        success: &[],
+    }
+}
+
+fn read(parameters: &'static [Parameter], uri: &str, headers: &[(&str, &str)]) -> String {
+    let mut request = http::Request::builder().uri(uri);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    let query = Query::parse(parts.uri.query().unwrap_or("")).unwrap();
+    let operation = operation(parameters);
+    match (Sources { operation: &operation, parts: &parts, query: &query }).read() {
+        Ok(values) => {
+            let shown = values.into_iter().map(|v| v.map_or("-".to_owned(), |v| v.to_string()));
+            shown.collect::<Vec<_>>().join(" ")
+        }
+        Err(faults) => {
+            let shown =
+                faults.iter().map(|f| format!("{} {} {}", f.location, f.pointer, f.keyword));
+            shown.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+const FIELDS: &[(&str, Scalar)] = &[("r", Scalar::Number), ("on", Scalar::Boolean)];
+const TEXT: Shape = Shape::Scalar(Scalar::Text);
+const NUMBERS: Shape = Shape::Array(Scalar::Number);
+
+#[test]
+fn query_parameters_by_style() {
+    const P: &[Parameter] = &[
+        parameter("q", Location::Query, Style::Form, TEXT),
+        exploded(parameter("n", Location::Query, Style::Form, NUMBERS)),
+        parameter("c", Location::Query, Style::Form, Shape::Array(Scalar::Text)),
+        parameter("p", Location::Query, Style::PipeDelimited, NUMBERS),
+        exploded(parameter("f", Location::Query, Style::DeepObject, Shape::Object(FIELDS))),
+        exploded(parameter("o", Location::Query, Style::Form, Shape::Object(FIELDS))),
+        parameter("j", Location::Query, Style::Form, Shape::Json),
+    ];
+    let check = |uri: &str, expect: &str| assert_eq!(read(P, uri, &[]), expect, "{uri}");
+    check("/pets/1", "- - - - - - -");
+    check("/pets/1?q=12&n=1&n=2.50&other=x", r#""12" [1,2.50] - - - - -"#);
+    check("/pets/1?q=a+b%2B&c=a%2Cb,c&p=1|2", r#""a b+" - ["a,b","c"] [1,2] - - -"#);
+    check("/pets/1?f[r]=1&f%5Bz%5D=9", r#"- - - - {"r":1,"z":"9"} - -"#);
+    check("/pets/1?r=1&on=true", r#"- - - - - {"r":1,"on":true} -"#);
+    check("/pets/1?j=%7B%22a%22:1%7D", r#"- - - - - - {"a":1}"#);
+    check("/pets/1?q=1&q=2", "query /q type");
+    check("/pets/1?j=%7B", "query /j type");
+    check("/pets/1?f[r]=1&f[r]=2", "query /f type");
+}
+
+#[test]
+fn path_header_and_cookie_parameters() {
+    const P: &[Parameter] = &[
+        parameter("id", Location::Path, Style::Simple, Shape::Scalar(Scalar::Any)),
+        parameter("X-Ids", Location::Header, Style::Simple, NUMBERS),
+        parameter("X-One", Location::Header, Style::Simple, TEXT),
+        parameter("sid", Location::Cookie, Style::Form, TEXT),
+    ];
+    let check = |uri: &str, headers: &[(&str, &str)], expect: &str| {
+        assert_eq!(read(P, uri, headers), expect, "{uri}");
+    };
+    check("/pets/a%2Fb+c", &[], r#""a/b+c" - - -"#);
+    check(
+        "/pets/7",
+        &[("x-ids", "1, 2"), ("X-Ids", "3"), ("x-one", "%41")],
+        r#"7 [1,2,3] "%41" -"#,
+    );
+    check("/pets/true", &[("cookie", "a=1; sid=x%20y=")], r#"true - - "x y=""#);
+    check("/pets/7", &[("x-one", "1"), ("x-one", "2")], "header /X-One type");
+    check("/pets/7", &[("cookie", "sid=1; sid=2")], "cookie /sid type");
+    check("/pets/%ff", &[], "path /id type");
+}
+
+#[test]
+fn all_faults_are_reported_in_order() {
+    const P: &[Parameter] = &[
+        Parameter { required: true, ..parameter("a/b", Location::Header, Style::Simple, TEXT) },
+        Parameter {
+            validator: Some(number),
+            ..parameter("limit", Location::Query, Style::Form, Shape::Scalar(Scalar::Number))
+        },
+    ];
+    assert_eq!(read(P, "/pets/1?limit=x", &[]), "header /a~1b required; query /limit type");
+}
+
+#[test]
+fn forms_become_objects() {
+    const FORM: &[(&str, Shape)] = &[
+        ("n", Shape::Scalar(Scalar::Number)),
+        ("tags", Shape::Array(Scalar::Text)),
+        ("deep", Shape::Json),
+    ];
+    let check = |body: &str, expect: Option<&str>| {
+        assert_eq!(read_form(FORM, body).map(|json| json.to_string()).as_deref(), expect, "{body}");
+    };
+    check(
+        "n=1&tags=a&tags=b+c&x=2&deep=[1]",
+        Some(r#"{"n":1,"tags":["a","b c"],"x":"2","deep":[1]}"#),
+    );
+    check("", Some("{}"));
+    check("n=1&n=2", None);
+    check("=1", None);
+    check("deep={", None);
+}

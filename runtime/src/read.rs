@@ -1,0 +1,321 @@
+//! What generated `Deserialize` and `Serialize` implementations are made of.
+//!
+//! A generated object loops over its keys and calls [`field`], [`extra`] and [`required`];
+//! writing, it calls [`entry`], [`optional`] and [`extras`]. Values are read through
+//! [`Read`] instead of `Deserialize`, because JSON Schema and serde disagree on what an
+//! integer, an optional member and a tuple are.
+//!
+//! ```
+//! use contract_runtime::read::{self, FromMap, Key, Read};
+//! use contract_runtime::{Json, Map, Nullable};
+//! use serde::de::{Deserializer, MapAccess};
+//!
+//! struct Member { id: i64, note: Option<Nullable<String>>, extra: Map<Json> }
+//!
+//! impl<'de> FromMap<'de> for Member {
+//!     const EXPECTING: &'static str = "a member";
+//!
+//!     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+//!         let (mut id, mut note, mut extra) = (None, None, Map::new());
+//!         while let Some(key) = map.next_key::<Key>()? {
+//!             match key.as_str() {
+//!                 "id" => read::field(&mut map, &mut id, "id")?,
+//!                 "note" => read::field(&mut map, &mut note, "note")?,
+//!                 _ => read::extra(&mut map, &mut extra, key)?,
+//!             }
+//!         }
+//!         Ok(Self { id: read::required(id, "id")?, note, extra })
+//!     }
+//! }
+//!
+//! impl<'de> Read<'de> for Member {
+//!     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+//!         read::object(deserializer)
+//!     }
+//! }
+//!
+//! let mut json = serde_json::Deserializer::from_str(r#"{"id": 7.0, "note": null, "new": []}"#);
+//! let member = Member::read(&mut json)?;
+//! assert_eq!(member.id, 7);
+//! assert_eq!(member.note, Some(Nullable::Null));
+//! assert!(member.extra.contains_key("new"));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+pub(crate) mod raw;
+#[cfg(test)]
+mod tests;
+mod union;
+mod values;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{Json, Map};
+
+pub use raw::describe;
+pub use union::{Peeked, Rest, Tag, peek, tagged};
+
+/// A value read by the rules of JSON Schema.
+///
+/// Where this differs from `Deserialize`: integers may be written `1.0` or `1e2`, tuples
+/// are arrays of exactly their length, and there is no `Option`, because absence is not a
+/// value and `null` is a [`Nullable`](crate::Nullable).
+pub trait Read<'de>: Sized {
+    /// Reads one JSON value. Fails when it does not have the form of `Self`; the message
+    /// may contain the value, see [`describe`].
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+/// A value read from the members of a JSON object; see [`object`].
+pub trait FromMap<'de>: Sized {
+    /// What is expected, for the message when the value is no object: `a member`.
+    const EXPECTING: &'static str;
+
+    /// Reads all members of `map`.
+    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
+}
+
+/// Reads a JSON object. Fails when the value is none, or as `T::from_map` does.
+pub fn object<'de, T: FromMap<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: FromMap<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTING)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::from_map(map)
+    }
+}
+
+/// The name of a member, borrowed from the input where that is in memory and the name
+/// is written without escapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key<'de>(Cow<'de, str>);
+
+impl<'de> Key<'de> {
+    /// The name.
+    #[inline]
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name as a `String`; allocates if it was borrowed.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+
+    /// Hands the name to the seed of a map's reader.
+    fn give<S: DeserializeSeed<'de>, E: Error>(self, seed: S) -> Result<S::Value, E> {
+        match self.0 {
+            Cow::Borrowed(name) => seed.deserialize(BorrowedStrDeserializer::new(name)),
+            Cow::Owned(name) => seed.deserialize(StringDeserializer::new(name)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a member")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(name.to_owned())))
+            }
+
+            fn visit_string<E>(self, name: String) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(name)))
+            }
+        }
+
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+/// Reads the value of member `name` into its slot. Fails when the slot is filled, which
+/// means that the member occurs twice.
+///
+/// A `null` is an error unless `T` accepts it, also for members that may be absent.
+pub fn field<'de, A: MapAccess<'de>, T: Read<'de>>(
+    map: &mut A,
+    slot: &mut Option<T>,
+    name: &'static str,
+) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *slot = Some(map.next_value_seed(Seed::<T, ByRead>::default())?);
+    Ok(())
+}
+
+/// The content of a slot. Fails when member `name` was absent.
+pub fn required<T, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
+    slot.ok_or_else(|| E::missing_field(name))
+}
+
+/// Reads the value of a member that the contract does not name. Fails when it occurs
+/// twice.
+pub fn extra<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    extra: &mut Map<Json>,
+    key: Key<'de>,
+) -> Result<(), A::Error> {
+    let value = map.next_value_seed(Seed::<Json, ByRead>::default())?;
+    // The name is part of the data, so the message does not repeat it.
+    extra
+        .try_insert(key.into_string(), value)
+        .map_err(|_| A::Error::custom("duplicate member"))
+}
+
+/// Reads a member that has a type although the contract does not name it. Fails when it
+/// occurs twice.
+pub fn other<'de, A: MapAccess<'de>, T: Read<'de>>(
+    map: &mut A,
+    others: &mut Map<T>,
+    key: Key<'de>,
+) -> Result<(), A::Error> {
+    let value = map.next_value_seed(Seed::<T, ByRead>::default())?;
+    others.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
+}
+
+/// Reads the value of a member that can have one value only. Fails when it has another, or
+/// when the member occurs twice.
+pub fn constant<'de, A: MapAccess<'de>, T: Constant + ?Sized>(
+    map: &mut A,
+    slot: &mut Option<()>,
+    name: &'static str,
+    constant: &T,
+) -> Result<(), A::Error> {
+    if slot.replace(()).is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    if map.next_value_seed(ConstantSeed(constant))? {
+        Ok(())
+    } else {
+        Err(A::Error::custom(format_args!("member `{name}` has another value than its constant")))
+    }
+}
+
+/// What a `const` of the contract can be in generated code.
+pub trait Constant {
+    /// Whether the next JSON value is this constant.
+    fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error>;
+}
+
+impl Constant for &str {
+    fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error> {
+        Ok(Key::deserialize(deserializer)?.as_str() == *self)
+    }
+}
+
+impl Constant for bool {
+    fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error> {
+        Ok(bool::deserialize(deserializer)? == *self)
+    }
+}
+
+impl Constant for i64 {
+    fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error> {
+        Ok(i64::read(deserializer)? == *self)
+    }
+}
+
+struct ConstantSeed<'c, T: ?Sized>(&'c T);
+
+impl<'de, T: Constant + ?Sized> DeserializeSeed<'de> for ConstantSeed<'_, T> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        self.0.is_next(deserializer)
+    }
+}
+
+/// Writes the members of an object that have a type although the contract does not name
+/// them, in their order.
+pub fn others<M: SerializeMap, T: Serialize>(map: &mut M, others: &Map<T>) -> Result<(), M::Error> {
+    others.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
+
+/// Writes a member that is always present.
+pub fn entry<M: SerializeMap, T: Serialize + ?Sized>(
+    map: &mut M,
+    name: &'static str,
+    value: &T,
+) -> Result<(), M::Error> {
+    map.serialize_entry(name, value)
+}
+
+/// Writes a member unless it is absent.
+pub fn optional<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    name: &'static str,
+    value: &Option<T>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(name, value),
+        None => Ok(()),
+    }
+}
+
+/// Writes the members that the contract does not name, in their order.
+pub fn extras<M: SerializeMap>(map: &mut M, extra: &Map<Json>) -> Result<(), M::Error> {
+    extra
+        .iter()
+        .try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
+
+/// Reads a `T` in the way `How` says.
+pub(crate) struct Seed<T, How>(PhantomData<(T, How)>);
+
+/// Through [`Read`].
+pub(crate) struct ByRead;
+
+/// Through `Deserialize`.
+pub(crate) struct BySerde;
+
+impl<T, How> Default for Seed<T, How> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<'de, T: Read<'de>> DeserializeSeed<'de> for Seed<T, ByRead> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::read(deserializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Seed<T, BySerde> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::deserialize(deserializer)
+    }
+}

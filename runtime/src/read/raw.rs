@@ -1,0 +1,204 @@
+//! The JSON text of one value, taken from `serde_json` without copying where possible.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
+use serde_json::value::RawValue;
+
+use crate::json::{Kind, MAX_DEPTH};
+
+/// The text of the value that `deserializer` stands before; borrowed from the input if
+/// that is in memory. Fails for anything but `serde_json`.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+    match raw_value_name() {
+        Some(name) => deserializer.deserialize_newtype_struct(name, RawVisitor),
+        None => {
+            let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+            Ok(Cow::Owned(text.into()))
+        }
+    }
+}
+
+/// Refuses the value `text` with `invalid type: string, expected a number`: its kind, not
+/// its content.
+pub(crate) fn unexpected<E: de::Error>(text: &str, expected: &str) -> E {
+    E::invalid_type(Unexpected::Other(Kind::of_text(text).name()), &expected)
+}
+
+/// Reads a value from its text, where errors must neither show data nor give positions
+/// in the text, which nobody has seen.
+pub(super) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
+    text: Cow<'de, str>,
+    seed: S,
+) -> Result<S::Value, E> {
+    let value = match text {
+        Cow::Borrowed(text) => {
+            let mut deserializer = serde_json::Deserializer::from_slice(text.as_bytes());
+            seed.deserialize(&mut deserializer)
+        }
+        // Read as a stream, because nothing may borrow from a text that is dropped here.
+        Cow::Owned(text) => {
+            let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
+            seed.deserialize(&mut deserializer)
+        }
+    };
+    value.map_err(|error| E::custom(describe(&error)))
+}
+
+/// What went wrong, without the values that `serde_json` puts into its messages and
+/// without the position.
+///
+/// Use this for logs and responses; `error.to_string()` may contain what the sender wrote.
+#[must_use]
+pub fn describe(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    if let Some(end) = message.rfind(" at line ")
+        && error.line() > 0
+    {
+        message.truncate(end);
+    }
+    for known in [
+        "invalid type",
+        "invalid value",
+        "unknown variant",
+        "unknown field",
+    ] {
+        if message
+            .strip_prefix(known)
+            .is_some_and(|rest| rest.starts_with([':', ' ']))
+        {
+            // The expectation is text of the program, and the last thing said.
+            let expected = message.rfind(", expected ").map_or("", |at| &message[at..]);
+            return format!("{known}{expected}");
+        }
+    }
+    message
+}
+
+/// Fails when `text` nests deeper than [`MAX_DEPTH`].
+///
+/// A value that is read from its text starts counting depth anew, so without this limit
+/// unions within unions would recurse as deep as the sender likes.
+pub(super) fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
+    if text.len() <= MAX_DEPTH * 2 {
+        return Ok(());
+    }
+    let mut depth = 0_usize;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(E::custom("nested too deeply"));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => {
+                            bytes.next();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value read by serde_json")
+    }
+
+    // A raw value presents itself as a map of one entry.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        match map.next_key::<IgnoredAny>()? {
+            Some(_) => map.next_value_seed(self),
+            None => Err(de::Error::invalid_type(Unexpected::Map, &self)),
+        }
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for RawVisitor {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+/// The type name by which `serde_json` recognises a raw value.
+///
+/// It offers borrowed (`&RawValue`) or owned (`Box<RawValue>`) text, but not whichever is
+/// possible. The name is private, so it is asked for instead of written down; the answer
+/// is a constant to the optimiser.
+fn raw_value_name() -> Option<&'static str> {
+    match <&RawValue>::deserialize(NameProbe) {
+        Ok(_) => None,
+        Err(Name(name)) => name,
+    }
+}
+
+struct NameProbe;
+
+#[derive(Debug)]
+struct Name(Option<&'static str>);
+
+impl<'de> Deserializer<'de> for NameProbe {
+    type Error = Name;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Name> {
+        Err(Name(None))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: V,
+    ) -> Result<V::Value, Name> {
+        Err(Name(Some(name)))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a value")
+    }
+}
+
+impl std::error::Error for Name {}
+
+impl de::Error for Name {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self(None)
+    }
+}

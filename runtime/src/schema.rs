@@ -1,0 +1,365 @@
+//! JSON Schema 2020-12: static tables that describe schemas, and the
+//! [`Validator`] that interprets them.
+//!
+//! The generator writes [`Tables`] as constants; what the keywords mean is
+//! ordinary code below `schema/`. All keywords of the core, applicator,
+//! unevaluated and validation vocabularies are here; annotations (`format`,
+//! `title`, `contentMediaType`, …) assert nothing and are never in a table.
+//!
+//! # What a report says
+//!
+//! Violations are leaves. An applicator reports what its subschema refuses, not
+//! itself; where the subschema is the boolean `false` the refused value is
+//! reported under the applicator's name (`additionalProperties`, `items`,
+//! `unevaluatedProperties`, …), or as `false` where a schema names the value
+//! itself (`properties`, `patternProperties`, `prefixItems`, `$ref`, `allOf`,
+//! `then`, …).
+//!
+//! | keyword | pointer | reported as |
+//! |---|---|---|
+//! | `required`, `dependentRequired` | where the missing member would stand | itself, once per member |
+//! | `type` | the value | itself; the schema object's other keywords are then silent |
+//! | `anyOf`, `oneOf` without a match | the value | itself, or the violations of the one branch that was meant |
+//! | `oneOf` with several matches, `not`, `uniqueItems` | the value | itself |
+//! | `contains` | the array | itself, `minContains` or `maxContains` |
+//! | `propertyNames` | the member | itself |
+//!
+//! The branch that was meant is the one a [`Choice`] names, or else the only one
+//! that allows a value of this type, or else the only one that does not refuse the
+//! value by its own `type`, `const` or `enum`. What an
+//! unsuccessful part of the same schema object could have evaluated is not
+//! reported a second time as unevaluated.
+
+mod array;
+mod assert;
+mod choose;
+mod evaluate;
+mod literal;
+mod object;
+mod seen;
+mod sink;
+
+pub use literal::Literal;
+
+use crate::Json;
+use crate::Number;
+use crate::pattern::Pattern;
+use crate::violation::DEFAULT_CAP;
+use crate::violation::Violations;
+
+/// All schemas of a contract.
+#[derive(Debug)]
+pub struct Tables {
+    /// The schema objects and boolean schemas, numbered by [`SchemaId`].
+    pub schemas: &'static [Schema],
+    /// The schema resources, numbered by [`Schema::resource`].
+    pub resources: &'static [Resource],
+}
+
+/// The number of a schema in [`Tables::schemas`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SchemaId(pub u32);
+
+/// A schema resource (Core 4.3.5): what one `$id` names.
+#[derive(Debug)]
+pub struct Resource {
+    /// The absolute URI, without a fragment.
+    pub uri: &'static str,
+    /// The `$dynamicAnchor`s of this resource, not of resources embedded in it.
+    pub dynamic_anchors: &'static [(&'static str, SchemaId)],
+}
+
+/// One schema: `true` has no keywords, `false` has [`Keyword::False`].
+#[derive(Debug)]
+pub struct Schema {
+    /// The resource it belongs to, an index of [`Tables::resources`].
+    pub resource: u32,
+    /// JSON Pointer from the root of that resource.
+    pub location: &'static str,
+    /// Its keywords; `Type` stands first, so that it can silence the others.
+    /// The order of the others does not matter.
+    pub keywords: &'static [Keyword],
+}
+
+/// One keyword with its value, the names being those of JSON Schema.
+///
+/// All lists of names are sorted by their bytes.
+#[derive(Debug)]
+pub enum Keyword {
+    /// The boolean schema `false` (Core 4.3.2).
+    False,
+    /// Validation 6.1.1.
+    Type(Types),
+    /// Validation 6.1.2.
+    Enum(&'static [Literal]),
+    /// Validation 6.1.3.
+    Const(Literal),
+    /// Validation 6.2.1.
+    MultipleOf(Number),
+    /// Validation 6.2.2.
+    Maximum(Number),
+    /// Validation 6.2.3.
+    ExclusiveMaximum(Number),
+    /// Validation 6.2.4.
+    Minimum(Number),
+    /// Validation 6.2.5.
+    ExclusiveMinimum(Number),
+    /// Validation 6.3.1, in code points.
+    MaxLength(u64),
+    /// Validation 6.3.2, in code points.
+    MinLength(u64),
+    /// Validation 6.3.3.
+    Pattern(&'static Pattern),
+    /// Validation 6.4.1.
+    MaxItems(u64),
+    /// Validation 6.4.2.
+    MinItems(u64),
+    /// Validation 6.4.3; `uniqueItems: false` is not in a table.
+    UniqueItems,
+    /// Core 10.3.1.3 with Validation 6.4.4 and 6.4.5.
+    Contains {
+        /// What an element must be to count.
+        schema: SchemaId,
+        /// `minContains`; absent means 1.
+        min: Option<u64>,
+        /// `maxContains`.
+        max: Option<u64>,
+    },
+    /// Validation 6.5.1.
+    MaxProperties(u64),
+    /// Validation 6.5.2.
+    MinProperties(u64),
+    /// Validation 6.5.3.
+    Required(&'static [&'static str]),
+    /// Validation 6.5.4.
+    DependentRequired(&'static [(&'static str, &'static [&'static str])]),
+    /// Core 10.3.1.1.
+    PrefixItems(&'static [SchemaId]),
+    /// Core 10.3.1.2.
+    Items {
+        /// What the elements must be.
+        schema: SchemaId,
+        /// How many elements `prefixItems` beside it covers.
+        from: usize,
+    },
+    /// Core 10.3.2.1.
+    Properties(&'static [(&'static str, SchemaId)]),
+    /// Core 10.3.2.2.
+    PatternProperties(&'static [(&'static Pattern, SchemaId)]),
+    /// Core 10.3.2.3.
+    AdditionalProperties {
+        /// What the other members must be.
+        schema: SchemaId,
+        /// The names in `properties` beside it.
+        declared: &'static [&'static str],
+        /// The patterns in `patternProperties` beside it.
+        patterns: &'static [&'static Pattern],
+    },
+    /// Core 10.3.2.4.
+    PropertyNames(SchemaId),
+    /// Core 10.2.2.4.
+    DependentSchemas(&'static [(&'static str, SchemaId)]),
+    /// Core 10.2.1.1.
+    AllOf(&'static [SchemaId]),
+    /// Core 10.2.1.2.
+    AnyOf(&'static [SchemaId], Option<&'static Choice>),
+    /// Core 10.2.1.3.
+    OneOf(&'static [SchemaId], Option<&'static Choice>),
+    /// Core 10.2.1.4.
+    Not(SchemaId),
+    /// Core 10.2.2.
+    If {
+        /// The schema of `if`.
+        condition: SchemaId,
+        /// The schema of `then`.
+        then: Option<SchemaId>,
+        /// The schema of `else`.
+        otherwise: Option<SchemaId>,
+    },
+    /// Core 8.2.3.1.
+    Ref(SchemaId),
+    /// Core 8.2.3.2.
+    DynamicRef {
+        /// The fragment of the reference.
+        anchor: &'static str,
+        /// What the reference means when no `$dynamicAnchor` is involved.
+        initial: SchemaId,
+    },
+    /// Core 11.2.
+    UnevaluatedItems(SchemaId),
+    /// Core 11.3.
+    UnevaluatedProperties(SchemaId),
+}
+
+/// The member that decides which branch of an `anyOf` or `oneOf` is meant.
+///
+/// The generator proves that an object whose `tag` has one of these values
+/// matches at most that branch, so that the others need not be tried.
+#[derive(Debug)]
+pub struct Choice {
+    /// The name of the member.
+    pub tag: &'static str,
+    /// Its values, each with the index of its branch.
+    pub branches: &'static [(Literal, usize)],
+}
+
+/// A set of the types of the `type` keyword (Validation 6.1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Types(u8);
+
+impl Types {
+    /// `null`.
+    pub const NULL: Types = Types(1);
+    /// `boolean`.
+    pub const BOOLEAN: Types = Types(2);
+    /// `integer`: a number without a fractional part, however it is written.
+    pub const INTEGER: Types = Types(4);
+    /// `number`, which includes `integer`.
+    pub const NUMBER: Types = Types(8);
+    /// `string`.
+    pub const STRING: Types = Types(16);
+    /// `array`.
+    pub const ARRAY: Types = Types(32);
+    /// `object`.
+    pub const OBJECT: Types = Types(64);
+
+    /// The types of both sets.
+    pub const fn or(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    /// Whether the value has one of the types.
+    pub fn contains(self, value: &Json) -> bool {
+        let own = match value {
+            Json::Null => Self::NULL,
+            Json::Bool(_) => Self::BOOLEAN,
+            Json::Number(number) => {
+                return self.0 & Self::NUMBER.0 != 0
+                    || self.0 & Self::INTEGER.0 != 0 && number.is_integer();
+            }
+            Json::String(_) => Self::STRING,
+            Json::Array(_) => Self::ARRAY,
+            Json::Object(_) => Self::OBJECT,
+        };
+        self.0 & own.0 != 0
+    }
+}
+
+/// How much a check may do before it gives up.
+///
+/// A check that gives up fails with a single violation: `depth` or `effort`.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How many violations are collected.
+    pub violations: usize,
+    /// How deep schemas may be applied inside each other; both the depth of the
+    /// value and references at one place count.
+    pub depth: usize,
+    /// How many schema applications a check may take, large values counting
+    /// more. Only a recursive schema whose branches overlap comes near.
+    pub effort: u64,
+}
+
+impl Limits {
+    /// 1000 violations, 512 levels, 20 million applications.
+    pub const DEFAULT: Limits = Limits {
+        violations: DEFAULT_CAP,
+        depth: 512,
+        effort: 20_000_000,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Checks values against one schema of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Validator {
+    /// The schemas.
+    pub tables: &'static Tables,
+    /// The schema to check against.
+    pub root: SchemaId,
+}
+
+impl Validator {
+    /// The validator of a schema.
+    pub const fn new(tables: &'static Tables, root: SchemaId) -> Self {
+        Self { tables, root }
+    }
+
+    /// Where the schema stands: resource URI, `#`, JSON Pointer.
+    #[must_use]
+    pub fn location(&self) -> String {
+        self.tables.location(self.tables.schema(self.root))
+    }
+
+    /// Whether the value is valid; stops at the first failure.
+    pub fn is_valid(&self, value: &Json) -> bool {
+        evaluate::is_valid(self, value, &Limits::DEFAULT)
+    }
+
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// Every violation, up to [`Limits::DEFAULT`].
+    pub fn validate(&self, value: &Json) -> Result<(), Violations> {
+        self.validate_within(value, &Limits::DEFAULT)
+    }
+
+    /// Checks the value within limits of the caller's own.
+    ///
+    /// # Errors
+    /// Every violation, up to `limits.violations` (at least one).
+    pub fn validate_within(&self, value: &Json, limits: &Limits) -> Result<(), Violations> {
+        evaluate::validate(self, value, limits)
+    }
+
+    /// Checks a `serde_json` value. Its numbers are as exact as `serde_json`
+    /// kept them; what came as text is better read as [`Json`].
+    ///
+    /// # Errors
+    /// As [`Validator::validate`].
+    pub fn validate_value(&self, value: &serde_json::Value) -> Result<(), Violations> {
+        self.validate(&Json::from(value))
+    }
+}
+
+/// What an id outside the table means: nothing is accepted in silence.
+static MISSING: Schema = Schema {
+    resource: u32::MAX,
+    location: "",
+    keywords: &[Keyword::False],
+};
+
+impl Tables {
+    fn schema(&self, id: SchemaId) -> &'static Schema {
+        self.schemas.get(id.0 as usize).unwrap_or(&MISSING)
+    }
+
+    fn is_false(&self, id: SchemaId) -> bool {
+        matches!(self.schema(id).keywords, [Keyword::False])
+    }
+
+    fn dynamic_anchor(&self, resource: u32, anchor: &str) -> Option<SchemaId> {
+        let anchors = self.resources.get(resource as usize)?.dynamic_anchors;
+        anchors
+            .iter()
+            .find(|(name, _)| *name == anchor)
+            .map(|&(_, id)| id)
+    }
+
+    /// Resource URI, `#`, JSON Pointer.
+    fn location(&self, schema: &Schema) -> String {
+        let uri = self
+            .resources
+            .get(schema.resource as usize)
+            .map_or("", |resource| resource.uri);
+        format!("{uri}#{}", schema.location)
+    }
+}
+
+#[cfg(test)]
+mod tests;

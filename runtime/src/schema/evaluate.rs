@@ -1,0 +1,390 @@
+//! Applying one schema to one value: dispatch over its keywords, references,
+//! and the limits that keep any value cheap.
+
+use super::Keyword;
+use super::Limits;
+use super::Schema;
+use super::SchemaId;
+use super::Tables;
+use super::Validator;
+use super::assert::assertion;
+use super::choose::Union;
+use super::seen::Seen;
+use super::sink::Collect;
+use super::sink::Probe;
+use super::sink::Sink;
+use crate::Json;
+use crate::violation::Path;
+use crate::violation::Violation;
+use crate::violation::Violations;
+
+pub(super) fn is_valid(validator: &Validator, value: &Json, limits: &Limits) -> bool {
+    let mut run = Run::new(validator.tables, limits);
+    run.start(&mut Probe, validator.root, value) && run.gave_up.is_none()
+}
+
+pub(super) fn validate(
+    validator: &Validator,
+    value: &Json,
+    limits: &Limits,
+) -> Result<(), Violations> {
+    let mut run = Run::new(validator.tables, limits);
+    let cap = limits.violations.max(1);
+    let mut sink = Collect {
+        tables: validator.tables,
+        cap,
+        found: Vec::new(),
+    };
+    run.start(&mut sink, validator.root, value);
+    match run.gave_up {
+        // What was recorded after giving up may be a consequence of it.
+        Some(violation) => Violations::check(vec![violation]),
+        None => Violations::check(sink.found),
+    }
+}
+
+/// The schema resources entered on the way here (Core 7.1), the latest first.
+pub(super) struct Scope<'a> {
+    resource: u32,
+    outer: Option<&'a Scope<'a>>,
+}
+
+/// One value under one schema.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub(super) schema: &'static Schema,
+    pub(super) value: &'a Json,
+    pub(super) path: &'a Path<'a>,
+    pub(super) scope: &'a Scope<'a>,
+}
+
+/// The state of one check.
+pub(super) struct Run {
+    pub(super) tables: &'static Tables,
+    depth: usize,
+    effort: u64,
+    gave_up: Option<Violation>,
+}
+
+impl Run {
+    fn new(tables: &'static Tables, limits: &Limits) -> Self {
+        Self {
+            tables,
+            depth: limits.depth,
+            effort: limits.effort,
+            gave_up: None,
+        }
+    }
+
+    fn start<S: Sink>(&mut self, sink: &mut S, root: SchemaId, value: &Json) -> bool {
+        let scope = Scope {
+            resource: self.tables.schema(root).resource,
+            outer: None,
+        };
+        self.apply(sink, root, value, &Path::Root, &scope, None)
+    }
+
+    /// Whether the remaining work cannot change the answer.
+    #[inline]
+    pub(super) fn over<S: Sink>(&self, sink: &S) -> bool {
+        sink.done() || self.gave_up.is_some()
+    }
+
+    /// Whether a limit was reached, so that no answer counts any more.
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up.is_some()
+    }
+
+    /// Applies a schema; what it evaluates of the value is added to `seen`.
+    pub(super) fn apply<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        id: SchemaId,
+        value: &Json,
+        path: &Path<'_>,
+        scope: &Scope<'_>,
+        seen: Option<&mut Seen>,
+    ) -> bool {
+        let schema = self.tables.schema(id);
+        if schema.keywords.is_empty() {
+            return true;
+        }
+        if !self.enter(schema, value, path) {
+            return false;
+        }
+        let held = if schema.resource == scope.resource {
+            self.evaluate(
+                sink,
+                At {
+                    schema,
+                    value,
+                    path,
+                    scope,
+                },
+                seen,
+            )
+        } else {
+            let scope = Scope {
+                resource: schema.resource,
+                outer: Some(scope),
+            };
+            self.evaluate(
+                sink,
+                At {
+                    schema,
+                    value,
+                    path,
+                    scope: &scope,
+                },
+                seen,
+            )
+        };
+        self.depth += 1;
+        held
+    }
+
+    /// Applies a schema to the same value.
+    #[inline]
+    pub(super) fn in_place<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        id: SchemaId,
+        seen: Option<&mut Seen>,
+    ) -> bool {
+        self.apply(sink, id, at.value, at.path, at.scope, seen)
+    }
+
+    /// Applies a schema to a member or element; when the schema is `false` the
+    /// refusal carries the name of the applicator.
+    #[inline]
+    pub(super) fn below<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        id: SchemaId,
+        (value, path): (&Json, &Path<'_>),
+        applicator: &'static str,
+    ) -> bool {
+        if self.tables.is_false(id) {
+            sink.record(path, applicator, at.schema);
+            return false;
+        }
+        self.apply(sink, id, value, path, at.scope, None)
+    }
+
+    /// Takes one level of depth, and effort by the size of the value.
+    fn enter(&mut self, schema: &'static Schema, value: &Json, path: &Path<'_>) -> bool {
+        if self.gave_up.is_some() {
+            return false;
+        }
+        let effort = 1 + match value {
+            Json::Array(items) => items.len() as u64 / 4,
+            Json::Object(members) => members.len() as u64 / 4,
+            Json::String(text) => text.len() as u64 / 16,
+            _ => 0,
+        };
+        let keyword = match (self.depth.checked_sub(1), self.effort.checked_sub(effort)) {
+            (Some(depth), Some(effort)) => {
+                self.depth = depth;
+                self.effort = effort;
+                return true;
+            }
+            (None, _) => "depth",
+            (_, None) => "effort",
+        };
+        let schema = self.tables.location(schema);
+        self.gave_up = Some(Violation {
+            pointer: path.pointer(),
+            keyword,
+            schema,
+        });
+        false
+    }
+
+    fn evaluate<S: Sink>(&mut self, sink: &mut S, at: At<'_>, seen: Option<&mut Seen>) -> bool {
+        let watches = at.schema.keywords.iter().any(|keyword| match keyword {
+            Keyword::UnevaluatedItems(_) => matches!(at.value, Json::Array(_)),
+            Keyword::UnevaluatedProperties(_) => matches!(at.value, Json::Object(_)),
+            _ => false,
+        });
+        if watches {
+            self.watched(sink, at, seen)
+        } else {
+            self.keywords(sink, at, seen)
+        }
+    }
+
+    /// Evaluates a schema object with an unevaluated keyword, which sees what
+    /// the keywords beside it evaluated and nothing from further up (Core 11.1).
+    #[inline(never)]
+    fn watched<S: Sink>(&mut self, sink: &mut S, at: At<'_>, seen: Option<&mut Seen>) -> bool {
+        let mut own = Seen::nothing_of(at.value);
+        let mut held = self.keywords(sink, at, Some(&mut own));
+        if !held && self.over(sink) {
+            return false;
+        }
+        for keyword in at.schema.keywords {
+            held &= match (keyword, at.value) {
+                (Keyword::UnevaluatedItems(id), Json::Array(items)) => {
+                    self.unevaluated_items(sink, at, items, *id, &mut own)
+                }
+                (Keyword::UnevaluatedProperties(id), Json::Object(members)) => {
+                    self.unevaluated_properties(sink, at, members, *id, &mut own)
+                }
+                _ => true,
+            };
+        }
+        if let Some(seen) = seen {
+            seen.merge(&own);
+        }
+        held
+    }
+
+    fn keywords<S: Sink>(&mut self, sink: &mut S, at: At<'_>, mut seen: Option<&mut Seen>) -> bool {
+        let mut held = true;
+        for keyword in at.schema.keywords {
+            if let Keyword::Type(types) = keyword {
+                if types.contains(at.value) {
+                    continue;
+                }
+                sink.record(at.path, "type", at.schema);
+                // Nothing else is worth saying about a value of another type.
+                if let Some(seen) = seen {
+                    seen.mark_all();
+                }
+                return false;
+            }
+            let passed = match assertion(keyword, at.value) {
+                Some((_, true)) => true,
+                Some((name, false)) => {
+                    sink.record(at.path, name, at.schema);
+                    false
+                }
+                None => self.applicator(sink, at, keyword, seen.as_deref_mut()),
+            };
+            if !passed {
+                held = false;
+                if self.over(sink) {
+                    return false;
+                }
+            }
+        }
+        held
+    }
+
+    fn applicator<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        keyword: &'static Keyword,
+        seen: Option<&mut Seen>,
+    ) -> bool {
+        match keyword {
+            Keyword::Ref(id) => self.in_place(sink, at, *id, seen),
+            Keyword::DynamicRef { anchor, initial } => {
+                let target = self.dynamic_target(anchor, *initial, at.scope);
+                self.in_place(sink, at, target, seen)
+            }
+            Keyword::AllOf(branches) => self.all_of(sink, at, branches, seen),
+            Keyword::AnyOf(branches, choice) => {
+                self.choose(sink, at, Union::AnyOf, (branches, *choice), seen)
+            }
+            Keyword::OneOf(branches, choice) => {
+                self.choose(sink, at, Union::OneOf, (branches, *choice), seen)
+            }
+            Keyword::Not(id) => {
+                let held = !self.in_place(&mut Probe, at, *id, None);
+                if !held {
+                    sink.record(at.path, "not", at.schema);
+                }
+                held
+            }
+            Keyword::If {
+                condition,
+                then,
+                otherwise,
+            } => self.condition(sink, at, *condition, (*then, *otherwise), seen),
+            _ => match at.value {
+                Json::Array(items) => self.array(sink, at, items, keyword, seen),
+                Json::Object(members) => self.object(sink, at, members, keyword, seen),
+                _ => true,
+            },
+        }
+    }
+
+    #[inline(never)]
+    fn all_of<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        branches: &'static [SchemaId],
+        mut seen: Option<&mut Seen>,
+    ) -> bool {
+        let mut held = true;
+        for id in branches {
+            if !self.in_place(sink, at, *id, seen.as_deref_mut()) {
+                held = false;
+                if self.over(sink) {
+                    break;
+                }
+            }
+        }
+        held
+    }
+
+    /// `if` is silent, and contributes what it evaluated when it holds (Core
+    /// 10.2.2.1).
+    #[inline(never)]
+    fn condition<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        condition: SchemaId,
+        (then, otherwise): (Option<SchemaId>, Option<SchemaId>),
+        mut seen: Option<&mut Seen>,
+    ) -> bool {
+        let next = if self.probe(at, condition, seen.as_deref_mut()) {
+            then
+        } else {
+            otherwise
+        };
+        next.is_none_or(|id| self.in_place(sink, at, id, seen))
+    }
+
+    /// Whether the value matches; only then `seen` learns what was evaluated.
+    pub(super) fn probe(&mut self, at: At<'_>, id: SchemaId, seen: Option<&mut Seen>) -> bool {
+        let Some(seen) = seen else {
+            return self.in_place(&mut Probe, at, id, None);
+        };
+        let mut own = Seen::nothing_of(at.value);
+        let held = self.in_place(&mut Probe, at, id, Some(&mut own));
+        if held {
+            seen.merge(&own);
+        }
+        held
+    }
+
+    /// Core 8.2.3.2: the outermost resource of the dynamic scope that has the
+    /// anchor, provided that the reference leads to such an anchor at first.
+    pub(super) fn dynamic_target(
+        &self,
+        anchor: &str,
+        initial: SchemaId,
+        scope: &Scope<'_>,
+    ) -> SchemaId {
+        let resource = self.tables.schema(initial).resource;
+        if self.tables.dynamic_anchor(resource, anchor) != Some(initial) {
+            return initial;
+        }
+        let mut target = initial;
+        let mut next = Some(scope);
+        while let Some(here) = next {
+            if let Some(found) = self.tables.dynamic_anchor(here.resource, anchor) {
+                target = found;
+            }
+            next = here.outer;
+        }
+        target
+    }
+}

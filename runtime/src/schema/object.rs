@@ -1,0 +1,241 @@
+//! The keywords that look into objects.
+
+use super::Keyword;
+use super::SchemaId;
+use super::evaluate::At;
+use super::evaluate::Run;
+use super::seen::Seen;
+use super::sink::Probe;
+use super::sink::Sink;
+use crate::Json;
+use crate::Map;
+use crate::pattern::Pattern;
+
+impl Run {
+    #[inline(never)]
+    pub(super) fn object<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        keyword: &'static Keyword,
+        seen: Option<&mut Seen>,
+    ) -> bool {
+        match keyword {
+            Keyword::Required(names) => self.all_present(sink, at, members, names, "required"),
+            Keyword::DependentRequired(entries) => {
+                let mut held = true;
+                for (trigger, names) in *entries {
+                    if members.get(trigger).is_some() {
+                        held &= self.all_present(sink, at, members, names, "dependentRequired");
+                    }
+                }
+                held
+            }
+            Keyword::DependentSchemas(entries) => {
+                self.dependent_schemas(sink, at, members, entries, seen)
+            }
+            Keyword::Properties(declared) => self.properties(sink, at, members, declared, seen),
+            Keyword::PatternProperties(patterns) => {
+                self.pattern_properties(sink, at, members, patterns, seen)
+            }
+            Keyword::AdditionalProperties {
+                schema,
+                declared,
+                patterns,
+            } => self.additional_properties(sink, at, members, (*schema, declared, patterns), seen),
+            Keyword::PropertyNames(id) => self.property_names(sink, at, members, *id),
+            _ => true,
+        }
+    }
+
+    fn all_present<S: Sink>(
+        &self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        names: &'static [&'static str],
+        keyword: &'static str,
+    ) -> bool {
+        let mut held = true;
+        for name in names {
+            if members.get(name).is_none() {
+                sink.record(&at.path.key(name), keyword, at.schema);
+                held = false;
+                if sink.done() {
+                    break;
+                }
+            }
+        }
+        held
+    }
+
+    fn dependent_schemas<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        entries: &'static [(&'static str, SchemaId)],
+        mut seen: Option<&mut Seen>,
+    ) -> bool {
+        let mut held = true;
+        for (trigger, id) in entries {
+            let applies = members.get(trigger).is_some();
+            if applies && !self.in_place(sink, at, *id, seen.as_deref_mut()) {
+                held = false;
+                if self.over(sink) {
+                    break;
+                }
+            }
+        }
+        held
+    }
+
+    fn properties<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        declared: &'static [(&'static str, SchemaId)],
+        mut seen: Option<&mut Seen>,
+    ) -> bool {
+        let mut held = true;
+        for (index, (name, member)) in members.iter().enumerate() {
+            let Some((_, id)) = find(declared, name, |(other, _)| other) else {
+                continue;
+            };
+            if let Some(seen) = seen.as_deref_mut() {
+                seen.mark(index);
+            }
+            if !self.apply(sink, *id, member, &at.path.key(name), at.scope, None) {
+                held = false;
+                if self.over(sink) {
+                    break;
+                }
+            }
+        }
+        held
+    }
+
+    fn pattern_properties<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        patterns: &'static [(&'static Pattern, SchemaId)],
+        mut seen: Option<&mut Seen>,
+    ) -> bool {
+        let mut held = true;
+        for (index, (name, member)) in members.iter().enumerate() {
+            for (_, id) in patterns
+                .iter()
+                .filter(|(pattern, _)| pattern.is_match(name))
+            {
+                if let Some(seen) = seen.as_deref_mut() {
+                    seen.mark(index);
+                }
+                if !self.apply(sink, *id, member, &at.path.key(name), at.scope, None) {
+                    held = false;
+                    if self.over(sink) {
+                        return false;
+                    }
+                }
+            }
+        }
+        held
+    }
+
+    fn additional_properties<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        (id, declared, patterns): (
+            SchemaId,
+            &'static [&'static str],
+            &'static [&'static Pattern],
+        ),
+        mut seen: Option<&mut Seen>,
+    ) -> bool {
+        let mut held = true;
+        for (index, (name, member)) in members.iter().enumerate() {
+            let known = find(declared, name, |other| other).is_some()
+                || patterns.iter().any(|pattern| pattern.is_match(name));
+            if known {
+                continue;
+            }
+            if let Some(seen) = seen.as_deref_mut() {
+                seen.mark(index);
+            }
+            let place = at.path.key(name);
+            if !self.below(sink, at, id, (member, &place), "additionalProperties") {
+                held = false;
+                if self.over(sink) {
+                    break;
+                }
+            }
+        }
+        held
+    }
+
+    fn property_names<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        id: SchemaId,
+    ) -> bool {
+        let mut held = true;
+        for (name, _) in members.iter() {
+            let place = at.path.key(name);
+            let value = Json::String(name.to_owned());
+            if !self.apply(&mut Probe, id, &value, &place, at.scope, None) {
+                sink.record(&place, "propertyNames", at.schema);
+                held = false;
+                if self.over(sink) {
+                    break;
+                }
+            }
+        }
+        held
+    }
+
+    #[inline(never)]
+    pub(super) fn unevaluated_properties<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: At<'_>,
+        members: &Map<Json>,
+        id: SchemaId,
+        seen: &mut Seen,
+    ) -> bool {
+        let mut held = true;
+        for (index, (name, member)) in members.iter().enumerate() {
+            if seen.has(index) {
+                continue;
+            }
+            let place = at.path.key(name);
+            if !self.below(sink, at, id, (member, &place), "unevaluatedProperties") {
+                held = false;
+                if self.over(sink) {
+                    break;
+                }
+            }
+        }
+        seen.mark_all();
+        held
+    }
+}
+
+/// So many names are found faster by comparing lengths than by bisecting.
+const FEW: usize = 16;
+
+/// The entry of that name in a list sorted by name.
+#[inline]
+fn find<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<&'a T> {
+    if entries.len() <= FEW {
+        return entries.iter().find(|entry| name_of(entry) == name);
+    }
+    let found = entries.binary_search_by(|entry| name_of(entry).cmp(name));
+    found.ok().and_then(|found| entries.get(found))
+}

@@ -1,0 +1,206 @@
+//! What a check does with values made to hurt it.
+
+use std::time::Duration;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::compile::compile;
+use super::suite::metaschemas;
+use crate::Json;
+use crate::schema::*;
+use crate::violation::Violations;
+
+fn found(validator: Validator, value: &Json) -> Vec<(String, &'static str)> {
+    let violations = validator
+        .validate(value)
+        .map_or_else(Violations::into_vec, |()| Vec::new());
+    assert_eq!(validator.is_valid(value), violations.is_empty());
+    violations
+        .into_iter()
+        .map(|one| (one.pointer, one.keyword))
+        .collect()
+}
+
+fn nested(depth: usize) -> Json {
+    (0..depth).fold(Json::Null, |inner, _| Json::Array(vec![inner]))
+}
+
+#[test]
+fn a_reference_to_itself_is_refused_by_depth() {
+    let validator = compile(&json!({ "$ref": "#" }));
+    assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
+    // Giving up is no success, whatever stands around it.
+    let validator = compile(&json!({ "not": { "$ref": "#/not" } }));
+    assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
+    let validator = compile(&json!({ "anyOf": [{ "$ref": "#/anyOf/0" }, { "type": "string" }] }));
+    assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
+}
+
+#[test]
+fn deep_values_are_refused_by_depth() {
+    let validator = compile(&json!({ "items": { "$ref": "#" } }));
+    assert_eq!(found(validator, &nested(200)), []);
+    let refused = found(validator, &nested(600));
+    assert!(
+        matches!(&refused[..], [(pointer, "depth")] if pointer.len() > 400),
+        "{refused:?}"
+    );
+}
+
+/// The thread has the stack of a worker thread of common runtimes.
+#[test]
+fn the_greatest_depth_fits_a_small_stack() {
+    let schema = json!({
+        "properties": { "a": { "$ref": "#" } },
+        "allOf": [{ "anyOf": [{ "if": true, "then": { "oneOf": [{ "dependentSchemas": { "a": { "properties": { "a": { "$ref": "#" } }, "unevaluatedProperties": false } } }] } }] }],
+        "unevaluatedProperties": false
+    });
+    let run = move || {
+        let validator = compile(&schema);
+        let value = (0..600).fold(Json::Null, |inner, _| {
+            Json::Object([("a".to_owned(), inner)].into_iter().collect())
+        });
+        let refused = found(validator, &value);
+        // Values of this depth are no less a burden to drop.
+        std::mem::forget(value);
+        refused.len()
+    };
+    let worker = std::thread::Builder::new().stack_size(2 << 20).spawn(run);
+    assert_eq!(worker.unwrap().join().unwrap(), 1);
+}
+
+#[test]
+fn overlapping_branches_are_refused_by_effort() {
+    let validator = compile(&json!({
+        "anyOf": [
+            { "items": { "$ref": "#" }, "minItems": 2 },
+            { "items": { "$ref": "#" }, "maxItems": 0 },
+            { "items": { "$ref": "#" }, "minItems": 3 }
+        ],
+        "type": "array"
+    }));
+    let value = (0..60).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
+    let start = Instant::now();
+    assert_eq!(
+        found(validator, &value)
+            .iter()
+            .map(|(_, keyword)| *keyword)
+            .collect::<Vec<_>>(),
+        ["effort"]
+    );
+    assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn at_most_so_many_violations_are_collected() {
+    let validator = compile(&json!({ "items": { "type": "string", "minLength": 1 } }));
+    let value = Json::Array(vec![Json::Null; 5000]);
+    assert_eq!(found(validator, &value).len(), 1000);
+    let limits = Limits {
+        violations: 3,
+        ..Limits::DEFAULT
+    };
+    let few = validator
+        .validate_within(&value, &limits)
+        .map_err(|violations| violations.len());
+    assert_eq!(few, Err(3));
+}
+
+#[test]
+fn unique_items_are_compared_in_one_pass() {
+    let validator = compile(&json!({ "uniqueItems": true }));
+    let mut items: Vec<Json> = (0..200_000).map(|n| Json::from(i64::from(n))).collect();
+    let start = Instant::now();
+    assert!(validator.is_valid(&Json::Array(items.clone())));
+    items.push(Json::parse(b"7.0").unwrap());
+    assert!(!validator.is_valid(&Json::Array(items)));
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn ids_outside_the_table_accept_nothing() {
+    static TABLES: Tables = Tables {
+        schemas: &[],
+        resources: &[],
+    };
+    let validator = Validator::new(&TABLES, SchemaId(7));
+    assert_eq!(found(validator, &Json::Null), [(String::new(), "false")]);
+}
+
+/// Tables are constants, numbers and patterns included.
+#[test]
+fn tables_are_constants() {
+    use crate::pattern::*;
+    static NAME: Pattern = Pattern {
+        source: "^a",
+        program: Program::Sequence(Sequence {
+            start: true,
+            end: false,
+            atoms: &[Atom::Literal("a")],
+        }),
+    };
+    static TABLES: Tables = Tables {
+        schemas: &[
+            Schema {
+                resource: 0,
+                location: "",
+                keywords: &[
+                    Keyword::Type(Types::OBJECT.or(Types::NUMBER)),
+                    Keyword::Minimum(Number::decimal(15, 1)),
+                    Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))]),
+                ],
+            },
+            Schema {
+                resource: 0,
+                location: "/properties/a",
+                keywords: &[Keyword::Pattern(&NAME)],
+            },
+            Schema {
+                resource: 0,
+                location: "/properties/b",
+                keywords: &[Keyword::Enum(&[
+                    Literal::Null,
+                    Literal::Array(&[
+                        Literal::Number(Number::int(1)),
+                        Literal::Object(&[("x", Literal::Bool(true))]),
+                    ]),
+                ])],
+            },
+        ],
+        resources: &[Resource {
+            uri: "https://test.example/a.json",
+            dynamic_anchors: &[],
+        }],
+    };
+    const VALIDATOR: Validator = Validator::new(&TABLES, SchemaId(0));
+    let value = json!({ "a": "ab", "b": [1.0, { "x": true }] });
+    assert_eq!(VALIDATOR.validate_value(&value), Ok(()));
+    let violations = VALIDATOR
+        .validate_value(&json!({ "a": "b", "b": [1] }))
+        .map_err(|v| v.to_string());
+    let expected = "/a: pattern (https://test.example/a.json#/properties/a)\n\
+                    /b: enum (https://test.example/a.json#/properties/b)";
+    assert_eq!(violations, Err(expected.to_owned()));
+    assert!(!VALIDATOR.is_valid(&Json::from(&json!(1.4))));
+}
+
+/// The meta-schemas describe themselves: `$dynamicRef` through eight resources.
+#[test]
+fn the_metaschema_is_valid_by_itself() {
+    let meta = json!({ "$ref": "https://json-schema.org/draft/2020-12/schema" });
+    let validator = super::compile::compile_with(&meta, metaschemas());
+    let documents: serde_json::Value = serde_json::from_str(super::suite::META).unwrap();
+    for document in documents.as_object().unwrap().values() {
+        assert_eq!(validator.validate_value(document), Ok(()));
+    }
+    let wrong = json!({ "properties": { "a": { "minLength": -1, "type": "text" } } });
+    let refused = found(validator, &Json::from(&wrong));
+    assert_eq!(
+        refused,
+        [
+            ("/properties/a/minLength".to_owned(), "minimum"),
+            ("/properties/a/type".to_owned(), "enum"),
+        ]
+    );
+}

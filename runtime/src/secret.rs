@@ -1,0 +1,134 @@
+//! [`Secret`]: a value that goes over the wire but never into a log.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// A password, token or similar: printing shows `[secret]`, serialising the real value.
+///
+/// Reading one fails without mentioning what was there instead. There is no `Hash` and
+/// no `Ord`, so a secret does not become a key by accident.
+///
+/// ```
+/// use contract_runtime::Secret;
+///
+/// let token = Secret::from(String::from("hunter2"));
+/// assert_eq!(format!("{token} {token:?}"), "[secret] [secret]");
+/// assert_eq!(token.expose(), "hunter2");
+/// ```
+#[derive(Clone)]
+pub struct Secret<T = String>(T);
+
+impl<T> Secret<T> {
+    /// The real value. Keep it out of messages.
+    #[inline]
+    #[must_use]
+    pub const fn expose(&self) -> &T {
+        &self.0
+    }
+
+    /// The real value, no longer protected.
+    #[inline]
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+/// What is reported instead of the reason why a secret could not be read.
+pub(crate) fn unreadable<E: Error, F: Error>(_reason: F) -> E {
+    E::custom("a secret does not have the expected form")
+}
+
+impl<T> From<T> for Secret<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+impl<T> fmt::Display for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+impl<T: AsRef<str>> PartialEq for Secret<T> {
+    /// Looks at every byte of `self` whatever `other` is, so that the time taken does not
+    /// tell how much of a guess was right.
+    fn eq(&self, other: &Self) -> bool {
+        let (own, guess) = (self.0.as_ref().as_bytes(), other.0.as_ref().as_bytes());
+        let mut difference = own.len() ^ guess.len();
+        for (at, byte) in own.iter().enumerate() {
+            difference |= usize::from(byte ^ guess.get(at).unwrap_or(&0));
+        }
+        std::hint::black_box(difference) == 0
+    }
+}
+
+impl<T: AsRef<str>> Eq for Secret<T> {}
+
+impl<T: Serialize> Serialize for Secret<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Secret<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self).map_err(unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_prints_the_value() {
+        let secret: Secret = serde_json::from_str(r#""tr\u0075th""#).unwrap();
+        assert_eq!(secret.expose(), "truth");
+        assert_eq!(
+            format!("{secret} {secret:?} {:#?}", Some(&secret))
+                .matches("truth")
+                .count(),
+            0
+        );
+        assert_eq!(serde_json::to_string(&secret).unwrap(), r#""truth""#);
+        assert_eq!(secret.into_inner(), "truth");
+    }
+
+    #[test]
+    fn failing_to_read_does_not_show_the_value() {
+        let error = serde_json::from_str::<Secret>("123456")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("a secret does not have the expected form"),
+            "{error}"
+        );
+        assert!(!error.contains("123456"));
+    }
+
+    #[test]
+    fn compares() {
+        let secret = |text: &str| Secret::from(text.to_owned());
+        for (a, b) in [
+            ("", ""),
+            ("a", "a"),
+            ("ab", "ab"),
+            ("a", "b"),
+            ("a", "ab"),
+            ("ab", "a"),
+            ("", "a"),
+            ("a\0", "a"),
+        ] {
+            assert_eq!(secret(a) == secret(b), a == b, "{a:?} {b:?}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What generated server interfaces stand on: reading a call, writing an answer, routing.
+//!
+//! A generated `Service` trait has one method per operation; its `router` hands each
+//! operation to [`Endpoints`] together with a few lines that read the request and write the
+//! answer. Everything else is here, once, in a fixed order:
+//!
+//! 1. route (method and path), 2. media type, 3. size of the body, 4. query and parameters,
+//!    all of them, 5. the body, 6. the method of the service.
+//!
+//! The first step that fails ends the call: its [`Rejection`] goes to the service's `reject`,
+//! the one place that turns it into an answer of the contract. A panic of a method becomes
+//! [`Rejection::Internal`]; `HEAD` is answered as `GET` without the body.
+//!
+//! Nothing here decides who may call what: layers around the router do, which find the
+//! operation of a request with [`Operations::find`](crate::operation::Operations::find). A
+//! layer may read the body first and pass it on buffered; one that needs single steps has
+//! [`Call::new`], and [`Request::read`] on every generated request.
+
+mod answer;
+mod call;
+mod context;
+mod dispatch;
+mod media;
+mod rejection;
+
+pub use answer::{Answer, Outcome, Refusal, Refused, Reply, not_implemented};
+pub use axum::{Router, response::Response};
+pub use bytes::Bytes;
+pub use call::{Call, Request, UNDECLARED_LIMIT};
+pub use context::Context;
+pub use dispatch::{Endpoints, Event, Handler, Handling, Hook, Reject, RouterOptions};
+pub use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+pub use rejection::{FINDINGS_LIMIT, Finding, Rejection};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! One call of an operation: its parameters checked, its body at hand.
+
+use bytes::Bytes;
+
+use super::{Context, Rejection};
+use crate::operation::{Body, Format, Operation};
+use crate::parameters::{Query, Sources, read_form};
+use crate::read::Read;
+use crate::{Contract, Json};
+
+/// How many undeclared fields of a body are listed.
+pub const UNDECLARED_LIMIT: usize = 50;
+
+/// A generated request: what one operation reads from a call.
+pub trait Request: Sized {
+    /// The operation.
+    const OPERATION: &'static Operation;
+
+    /// Reads it from a call of that operation.
+    ///
+    /// # Errors
+    /// When the body is refused.
+    fn read(call: &Call) -> Result<Self, Rejection>;
+}
+
+/// A call whose parameters passed their checks.
+#[derive(Clone, Debug)]
+pub struct Call {
+    operation: &'static Operation,
+    context: Context,
+    values: Vec<Option<Json>>,
+    checks_answers: bool,
+}
+
+impl Call {
+    /// Checks the query and all parameters. The body is looked at by [`Request::read`].
+    ///
+    /// # Errors
+    /// [`Rejection::MalformedQuery`] or [`Rejection::Parameters`].
+    pub fn new(operation: &'static Operation, context: Context) -> Result<Self, Rejection> {
+        let query = Query::parse(context.uri().query().unwrap_or(""))
+            .map_err(|_| Rejection::MalformedQuery)?;
+        let sources = Sources { operation, parts: context.parts(), query: &query };
+        let values = sources.read().map_err(Rejection::Parameters)?;
+        Ok(Self { operation, values, checks_answers: false, context })
+    }
+
+    /// The same, checking what is answered as well.
+    #[must_use]
+    pub fn checking_answers(mut self, check: bool) -> Self {
+        self.checks_answers = check;
+        self
+    }
+
+    /// Whether answers are checked by their schema.
+    #[must_use]
+    pub fn checks_answers(&self) -> bool {
+        self.checks_answers
+    }
+
+    /// What is known beside parameters and body.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        self.context.clone()
+    }
+
+    /// The required parameter at an index of [`Operation::parameters`].
+    ///
+    /// # Errors
+    /// [`Rejection::Parameters`] when it is not there or its type cannot hold it.
+    pub fn parameter<T: for<'de> Read<'de>>(&self, index: usize) -> Result<T, Rejection> {
+        match self.optional(index)? {
+            Some(value) => Ok(value),
+            None => Err(self.unrepresentable(index)),
+        }
+    }
+
+    /// The optional parameter at an index of [`Operation::parameters`].
+    ///
+    /// # Errors
+    /// [`Rejection::Parameters`] when its type cannot hold it.
+    pub fn optional<T: for<'de> Read<'de>>(&self, index: usize) -> Result<Option<T>, Rejection> {
+        match self.values.get(index) {
+            Some(Some(value)) => typed(value).map(Some).ok_or_else(|| self.unrepresentable(index)),
+            _ => Ok(None),
+        }
+    }
+
+    /// A model from a JSON body, valid, and the fields that nobody declared.
+    ///
+    /// # Errors
+    /// [`Rejection::NotJson`], [`Rejection::Invalid`] or [`Rejection::Unrepresentable`].
+    pub fn json<T: Contract>(&self) -> Result<(T, Vec<String>), Rejection> {
+        let value = T::parse_valid(self.context.body())?;
+        let undeclared = value.undeclared(UNDECLARED_LIMIT);
+        Ok((value, undeclared))
+    }
+
+    /// The same for a body that may be missing.
+    ///
+    /// # Errors
+    /// As [`Call::json`].
+    pub fn optional_json<T: Contract>(&self) -> Result<(Option<T>, Vec<String>), Rejection> {
+        if self.context.body().is_empty() {
+            return Ok((None, Vec::new()));
+        }
+        self.json().map(|(value, undeclared)| (Some(value), undeclared))
+    }
+
+    /// A JSON or form body whose type is no model: a list, a plain value, any JSON.
+    ///
+    /// # Errors
+    /// As [`Call::json`].
+    pub fn value<T: for<'de> Read<'de>>(&self) -> Result<T, Rejection> {
+        let bytes = self.context.body();
+        let body = self.operation.body.as_ref();
+        let json = match body.map(|body| body.format) {
+            Some(Format::Form(fields)) => {
+                let text = std::str::from_utf8(bytes).ok();
+                text.and_then(|text| read_form(fields, text)).ok_or(Rejection::NotJson)?
+            }
+            _ => Json::parse(bytes).map_err(|_| Rejection::NotJson)?,
+        };
+        if let Some(validator) = body.and_then(|body: &Body| body.validator) {
+            validator().validate(&json).map_err(Rejection::Invalid)?;
+        }
+        typed(&json).ok_or(Rejection::Unrepresentable)
+    }
+
+    /// The same for a body that may be missing.
+    ///
+    /// # Errors
+    /// As [`Call::json`].
+    pub fn optional_value<T: for<'de> Read<'de>>(&self) -> Result<Option<T>, Rejection> {
+        self.present().map(|_| self.value()).transpose()
+    }
+
+    /// A text body.
+    ///
+    /// # Errors
+    /// [`Rejection::NotJson`] when it is not UTF-8.
+    pub fn text(&self) -> Result<String, Rejection> {
+        let text = std::str::from_utf8(self.context.body()).map_err(|_| Rejection::NotJson)?;
+        Ok(text.to_owned())
+    }
+
+    /// The same for a body that may be missing.
+    ///
+    /// # Errors
+    /// As [`Call::text`].
+    pub fn optional_text(&self) -> Result<Option<String>, Rejection> {
+        self.present().map(|_| self.text()).transpose()
+    }
+
+    /// A body of bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.context.body().clone()
+    }
+
+    /// The same for a body that may be missing.
+    #[must_use]
+    pub fn optional_bytes(&self) -> Option<Bytes> {
+        self.present().cloned()
+    }
+
+    fn present(&self) -> Option<&Bytes> {
+        Some(self.context.body()).filter(|body| !body.is_empty())
+    }
+
+    fn unrepresentable(&self, index: usize) -> Rejection {
+        let parameter = self.operation.parameters.get(index);
+        Rejection::Parameters(parameter.map(|p| p.unrepresentable()).into_iter().collect())
+    }
+}
+
+/// Reads a checked value into its type. Numbers keep their text on the way.
+fn typed<T: for<'de> Read<'de>>(value: &Json) -> Option<T> {
+    let text = value.to_string();
+    T::read(&mut serde_json::Deserializer::from_str(&text)).ok()
+}

@@ -1,0 +1,67 @@
+//! Compares the media type of a request with the one that an operation reads.
+
+use http::{HeaderMap, header};
+
+use crate::operation::{Body, Format};
+
+/// Whether a body of this type is what the operation reads. Parameters such as `boundary`
+/// do not matter, but `charset` does where text is read: everything here is UTF-8.
+pub(super) fn accepts(body: &Body, headers: &HeaderMap) -> bool {
+    let mut lines = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    let Ok(line) = line.to_str() else { return false };
+    let mut parts = line.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or("");
+    let expected = body.media_type.split(';').next().unwrap_or("").trim();
+    let is_text = !matches!(body.format, Format::Bytes);
+    in_range(expected, essence) && (!is_text || parts.all(|parameter| !is_other_charset(parameter)))
+}
+
+/// Whether a media type is in a range: `image/png` in `image/*`.
+fn in_range(range: &str, essence: &str) -> bool {
+    let (Some((kind, subtype)), Some((kind2, subtype2))) =
+        (range.split_once('/'), essence.split_once('/'))
+    else {
+        return false;
+    };
+    let fits = |range: &str, actual: &str| range == "*" || range.eq_ignore_ascii_case(actual);
+    !subtype2.is_empty() && fits(kind, kind2) && fits(subtype, subtype2)
+}
+
+fn is_other_charset(parameter: &str) -> bool {
+    match parameter.split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            let value = value.trim().trim_matches('"');
+            !["utf-8", "utf8", "us-ascii"].iter().any(|known| known.eq_ignore_ascii_case(value))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_types_are_compared_without_case_and_parameters() {
+        let check = |expected: &'static str, format, sent: &str, fits: bool| {
+            let body =
+                Body { required: true, media_type: expected, format, schema: "", validator: None };
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, sent.parse().unwrap());
+            assert_eq!(accepts(&body, &headers), fits, "{expected} {sent}");
+        };
+        let json = "application/json";
+        check(json, Format::Json, "application/json", true);
+        check(json, Format::Json, "Application/JSON; charset=UTF-8", true);
+        check(json, Format::Json, "application/json;charset=\"utf-8\"", true);
+        check(json, Format::Json, "application/json; charset=latin1", false);
+        check(json, Format::Json, "application/json2", false);
+        check(json, Format::Json, "text/plain", false);
+        check(json, Format::Json, "application/", false);
+        check(json, Format::Json, "", false);
+        check("image/*", Format::Bytes, "image/png; charset=x", true);
+        check("*/*", Format::Bytes, "image/png", true);
+        check("image/*", Format::Bytes, "text/plain", false);
+    }
+}

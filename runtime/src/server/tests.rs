@@ -1,0 +1,372 @@
+//! A service written the way the generator writes one, asked over its router.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{self, Poll};
+
+use axum::body::Body;
+use http::Request as HttpRequest;
+use serde::{Serialize, Serializer, de::Deserializer};
+use tower::ServiceExt;
+
+use super::*;
+use crate::contract::Undeclared;
+use crate::operation::{self, Format, Operation, Operations};
+use crate::parameters::{Location, Parameter, Scalar, Shape, Style};
+use crate::read::Read;
+use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator};
+use crate::violation::Path;
+use crate::{Contract, Json, Map};
+
+static TABLES: Tables = Tables {
+    schemas: &[
+        Schema {
+            resource: 0,
+            location: "/pet",
+            keywords: &[
+                Keyword::Type(Types::OBJECT),
+                Keyword::Required(&["name"]),
+                Keyword::Properties(&[("name", SchemaId(1))]),
+            ],
+        },
+        Schema {
+            resource: 0,
+            location: "/name",
+            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)],
+        },
+        Schema { resource: 0, location: "/limit", keywords: &[Keyword::Type(Types::INTEGER)] },
+    ],
+    resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
+};
+
+/// A model: any object, its declared member being `name`.
+#[derive(Debug)]
+struct Pet(Map<Json>);
+
+impl Serialize for Pet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Read<'de> for Pet {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::read(deserializer).map(Self)
+    }
+}
+
+impl Contract for Pet {
+    const VALIDATOR: Validator = Validator::new(&TABLES, SchemaId(0));
+
+    fn is_valid(&self) -> bool {
+        Self::VALIDATOR.is_valid(&Json::Object(self.0.clone()))
+    }
+
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        let mut extra = self.0.clone();
+        extra.remove("name");
+        found.members(at, &extra);
+    }
+}
+
+static ALL: &[Operation] = &[
+    Operation {
+        id: "pet_write",
+        method: "POST",
+        path: "/pets",
+        tags: &[],
+        summary: "",
+        anonymous: false,
+        scopes: &[],
+        idempotent: true,
+        deprecated: false,
+        parameters: &[
+            Parameter {
+                name: "Idempotency-Key",
+                location: Location::Header,
+                required: true,
+                style: Style::Simple,
+                explode: false,
+                shape: Shape::Scalar(Scalar::Text),
+                validator: None,
+            },
+            Parameter {
+                name: "limit",
+                location: Location::Query,
+                required: false,
+                style: Style::Form,
+                explode: true,
+                shape: Shape::Scalar(Scalar::Number),
+                validator: Some(|| Validator::new(&TABLES, SchemaId(2))),
+            },
+        ],
+        body: Some(operation::Body {
+            required: true,
+            media_type: "application/json",
+            format: Format::Json,
+            schema: "test#/pet",
+            validator: Some(|| Pet::VALIDATOR),
+        }),
+        success: &[200],
+    },
+    Operation { id: "pets_read", method: "GET", parameters: &[], body: None, ..PLAIN },
+    Operation { id: "note", method: "PUT", path: "/note", body: Some(NOTE), ..PLAIN },
+];
+
+const PLAIN: Operation = Operation {
+    id: "",
+    method: "",
+    path: "/pets",
+    tags: &[],
+    summary: "",
+    anonymous: true,
+    scopes: &[],
+    idempotent: false,
+    deprecated: false,
+    parameters: &[],
+    body: None,
+    success: &[200],
+};
+
+const NOTE: operation::Body = operation::Body {
+    required: false,
+    media_type: "text/plain",
+    format: Format::Text,
+    schema: "",
+    validator: None,
+};
+
+struct PetWrite {
+    limit: Option<i64>,
+    body: Pet,
+    undeclared: Vec<String>,
+    context: Context,
+}
+
+impl Request for PetWrite {
+    const OPERATION: &'static Operation = &ALL[0];
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        let (body, undeclared) = call.json()?;
+        let _key: String = call.parameter(0)?;
+        Ok(Self { limit: call.optional(1)?, body, undeclared, context: call.context() })
+    }
+}
+
+struct Pets;
+
+impl Pets {
+    async fn pet_write(&self, request: PetWrite) -> Result<Pet, Refusal<Pet>> {
+        let mut pet = request.body;
+        let name = pet.0.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
+        match name.as_str() {
+            "panic" => std::panic::resume_unwind(Box::new("a handler's own fault")),
+            "taken" => return Err(Refusal::new(StatusCode::CONFLICT, pet)),
+            "none" => return Err(Rejection::NotFound.into()),
+            "break" => pet.0.insert("name".to_owned(), Json::Null),
+            _ => pet.0.insert("undeclared".to_owned(), Json::String(request.undeclared.join(" "))),
+        };
+        pet.0.insert("limit".to_owned(), Json::String(format!("{:?}", request.limit)));
+        let agent = request.context.header("user-agent").unwrap_or("-").to_owned();
+        pet.0.insert("agent".to_owned(), Json::String(agent));
+        Ok(pet)
+    }
+
+    fn pets_read(&self) -> impl Future<Output = Result<Pet, Refusal<Pet>>> + Send + use<> {
+        not_implemented(())
+    }
+
+    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+        if context.header("x-break").is_some() {
+            std::panic::resume_unwind(Box::new("reject's own fault"));
+        }
+        let id = context.operation().map_or("-", |operation| operation.id);
+        let shown =
+            rejection.violations().into_iter().map(|v| format!(" {} {}", v.pointer, v.keyword));
+        let text = format!("{id}: {rejection:.80}{}", shown.collect::<String>());
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = StatusCode::from_u16(rejection.status()).unwrap();
+        response
+    }
+}
+
+fn router(options: RouterOptions) -> Router {
+    const TABLE: Operations = Operations::new(ALL, &[2, 0, 1]);
+    Endpoints::new(Arc::new(Pets), TABLE, options, Pets::reject)
+        .on(&ALL[0], |service, call| {
+            Box::pin(async move {
+                match service.pet_write(PetWrite::read(&call)?).await {
+                    Ok(body) => call.answer_json(200, "application/json", Reply::new(body)),
+                    Err(refusal) => {
+                        call.answer_json(500, "application/problem+json", refusal.into_reply()?)
+                    }
+                }
+            })
+        })
+        .on(&ALL[1], |service, call| {
+            Box::pin(async move {
+                match service.pets_read().await {
+                    Ok(body) => call.answer_json(200, "application/json", Reply::new(body)),
+                    Err(refusal) => call.answer_json(500, "", refusal.into_reply()?),
+                }
+            })
+        })
+        .on(&ALL[2], |_, call| {
+            Box::pin(async move {
+                let text = call.optional_text()?.unwrap_or("nothing".to_owned());
+                call.answer_bytes(200, "text/plain", Reply::new(text))
+            })
+        })
+        .into_router()
+}
+
+fn write(body: &str) -> HttpRequest<Body> {
+    HttpRequest::post("/pets?limit=10")
+        .header("content-type", "application/json")
+        .header("idempotency-key", "k")
+        .body(Body::from(body.to_owned()))
+        .unwrap()
+}
+
+async fn ask(request: HttpRequest<Body>) -> String {
+    let options = RouterOptions { body_limit: 100, check_answers: true, on_event: None };
+    let response = router(options).oneshot(request).await.unwrap();
+    let status = response.status().as_u16();
+    let media = response.headers().get("content-type").map(|v| v.to_str().unwrap().to_owned());
+    let bytes = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    format!("{status} {} {text}", media.unwrap_or("-".to_owned()))
+}
+
+/// A body whose size nobody announced.
+struct Chunks(VecDeque<io::Result<Bytes>>);
+
+impl http_body::Body for Chunks {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut task::Context<'_>,
+    ) -> Poll<Option<io::Result<http_body::Frame<Bytes>>>> {
+        Poll::Ready(self.0.pop_front().map(|chunk| chunk.map(http_body::Frame::data)))
+    }
+}
+
+#[tokio::test]
+async fn a_valid_call_reaches_its_handler() {
+    let mut request = write(r#"{"name":"Rex","age":1}"#);
+    request.headers_mut().insert("user-agent", HeaderValue::from_static("me"));
+    let expect = r#"200 application/json {"name":"Rex","age":1,"undeclared":"/age","limit":"Some(10)","agent":"me"}"#;
+    assert_eq!(ask(request).await, expect);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_body_reaches_reject() {
+    for (body, expect) in [
+        (r#"{"name":"Rex"#, "400 - pet_write: the body is not well-formed"),
+        ("", "400 - pet_write: the body is not well-formed"),
+        (r#"{"name":""#, "400 - pet_write: the body is not well-formed"),
+    ] {
+        assert_eq!(ask(write(body)).await, expect, "{body}");
+    }
+    let text = ask(write(r#"{"name":"too long"}"#)).await;
+    assert!(text.starts_with("400 - pet_write:") && text.ends_with(" /name maxLength"), "{text}");
+    let text = ask(write("[]")).await;
+    assert!(text.ends_with("  type"), "{text}");
+    let large = "x".repeat(101);
+    assert_eq!(ask(write(&large)).await, "413 - pet_write: the body is larger than 100 bytes");
+}
+
+#[tokio::test]
+async fn a_body_without_an_announced_size_is_limited_too() {
+    let chunks = (0..30).map(|_| Ok(Bytes::from_static(b"xxxxx")));
+    let mut request = write("");
+    *request.body_mut() = Body::new(Chunks(chunks.collect()));
+    assert_eq!(ask(request).await, "413 - pet_write: the body is larger than 100 bytes");
+    let cut = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("cut"))];
+    let mut request = write("");
+    *request.body_mut() = Body::new(Chunks(cut.into()));
+    assert_eq!(ask(request).await, "400 - pet_write: the body ended too early");
+}
+
+#[tokio::test]
+async fn the_order_is_route_media_type_size_parameters_body() {
+    let mut request = write("not json");
+    *request.uri_mut() = "/nowhere".parse().unwrap();
+    assert_eq!(ask(request).await, "404 - -: no such path");
+    let mut request = write("not json");
+    *request.method_mut() = http::Method::DELETE;
+    assert_eq!(ask(request).await, "405 - -: no such method here, only POST, GET, HEAD");
+    let mut request = write(&"x".repeat(101));
+    request.headers_mut().remove("content-type");
+    assert_eq!(ask(request).await, "415 - pet_write: the body must be application/json");
+    let mut request = write("not json");
+    request.headers_mut().remove("idempotency-key");
+    *request.uri_mut() = "/pets?limit=x".parse().unwrap();
+    let expect = "400 - pet_write: header Idempotency-Key is missing, query limit is not valid \
+                  /Idempotency-Key required /limit type";
+    assert_eq!(ask(request).await, expect);
+    let mut request = write("not json");
+    *request.uri_mut() = "/pets?=x".parse().unwrap();
+    assert_eq!(ask(request).await, "400 - pet_write: the query is malformed / propertyNames");
+}
+
+#[tokio::test]
+async fn refusals_and_failures_have_one_way_out() {
+    let refused = r#"409 application/problem+json {"name":"taken"}"#;
+    assert_eq!(ask(write(r#"{"name":"taken"}"#)).await, refused);
+    assert_eq!(ask(write(r#"{"name":"none"}"#)).await, "404 - pet_write: no such path");
+    assert_eq!(ask(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: the service failed");
+    assert_eq!(ask(write(r#"{"name":"break"}"#)).await, "500 - pet_write: the service failed");
+    let get = HttpRequest::get("/pets").body(Body::empty()).unwrap();
+    assert_eq!(ask(get).await, "501 - pets_read: this operation is not offered");
+    let get = HttpRequest::get("/x").header("x-break", "1").body(Body::empty()).unwrap();
+    assert_eq!(ask(get).await, "500 - ");
+}
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    let head = HttpRequest::head("/pets").body(Body::empty()).unwrap();
+    let response = router(RouterOptions::default()).oneshot(head).await.unwrap();
+    assert_eq!(response.status(), 501);
+    assert_eq!(response.headers()["content-length"], "40");
+    assert_eq!(response.extensions().get::<&'static Operation>().unwrap().id, "pets_read");
+    assert!(axum::body::to_bytes(response.into_body(), 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn optional_text_bodies() {
+    let put = |body: &'static str| HttpRequest::put("/note").body(Body::from(body)).unwrap();
+    assert_eq!(ask(put("")).await, "200 text/plain nothing");
+    assert_eq!(ask(put("x")).await, "415 - note: the body must be text/plain");
+    let mut typed = put("x");
+    typed.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
+    assert_eq!(ask(typed).await, "200 text/plain x");
+}
+
+#[tokio::test]
+async fn the_hook_hears_what_the_caller_does_not() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ears = Arc::clone(&heard);
+    let options = RouterOptions {
+        on_event: Some(Arc::new(move |_: &Context, event: Event<'_>| {
+            ears.lock().unwrap().push(match event {
+                Event::BrokenAnswer(violations) => {
+                    violations.iter().map(|v| v.pointer.clone()).collect()
+                }
+                Event::Panicked => "panic".to_owned(),
+            });
+        })),
+        check_answers: true,
+        ..RouterOptions::default()
+    };
+    let router = router(options);
+    for body in [r#"{"name":"break"}"#, r#"{"name":"panic"}"#] {
+        assert_eq!(router.clone().oneshot(write(body)).await.unwrap().status(), 500);
+    }
+    assert_eq!(*heard.lock().unwrap(), ["/name", "panic"]);
+}

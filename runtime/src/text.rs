@@ -1,0 +1,92 @@
+//! Counting characters for `minLength` and `maxLength`, without counting more than needed.
+//!
+//! JSON Schema counts Unicode code points. A code point takes one to four bytes of
+//! UTF-8, so most strings are decided by their byte length alone.
+
+/// Whether `text` has `least` code points or more.
+///
+/// Constant time unless the byte length lies between `least` and `4 * least`.
+#[must_use]
+pub const fn char_count_at_least(text: &str, least: usize) -> bool {
+    let bytes = text.as_bytes();
+    let length = bytes.len();
+    if length < least {
+        return false;
+    }
+    // At most four bytes each: fewer than `least` code points could not fill this many.
+    if length.div_ceil(4) >= least {
+        return true;
+    }
+    let mut count = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if starts_char(bytes[at]) {
+            count += 1;
+            if count >= least {
+                return true;
+            }
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether `text` has `most` code points or fewer.
+///
+/// Constant time unless the byte length lies between `most` and `4 * most`.
+#[must_use]
+pub const fn char_count_at_most(text: &str, most: usize) -> bool {
+    match most.checked_add(1) {
+        Some(more) => !char_count_at_least(text, more),
+        None => true,
+    }
+}
+
+const fn starts_char(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agrees_with_counting() {
+        let texts = [
+            "",
+            "a",
+            "abc",
+            "ü",
+            "äöü",
+            "€",
+            "a€b",
+            "😀",
+            "😀😀😀",
+            "a😀ü€",
+            "e\u{301}",
+        ];
+        for text in texts {
+            let count = text.chars().count();
+            for limit in 0..16 {
+                assert_eq!(
+                    char_count_at_least(text, limit),
+                    count >= limit,
+                    "{text} {limit}"
+                );
+                assert_eq!(
+                    char_count_at_most(text, limit),
+                    count <= limit,
+                    "{text} {limit}"
+                );
+            }
+        }
+        assert!(char_count_at_most("abc", usize::MAX));
+        assert!(!char_count_at_least("abc", usize::MAX));
+    }
+
+    #[test]
+    fn usable_in_constants() {
+        const OK: bool = char_count_at_least("äöü", 3) && char_count_at_most("äöü", 3);
+        const { assert!(OK) };
+    }
+}

@@ -1,0 +1,183 @@
+//! The seam between generated clients and whatever carries their requests.
+//!
+//! A generated client knows which request an operation is; a [`Transport`] knows how to get
+//! it there: signing, challenges, waiting, retrying. The two share only what stands here.
+//! A transport takes a whole request and gives a whole answer, so that a connection cut in
+//! the middle of a body is its own to repeat, and what goes wrong on the way reaches the
+//! caller as a [`TransportError`], never disguised as an answer.
+
+use std::{error::Error as StdError, fmt, future::Future, pin::Pin, sync::Arc};
+
+use bytes::Bytes;
+
+use crate::operation::Operation;
+
+/// What a second sending of the same request would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It only reads (RFC 9110, 9.2.1).
+    Safe,
+    /// It changes nothing more, by its method (RFC 9110, 9.2.2).
+    Idempotent,
+    /// It changes nothing more, since the request carries an idempotency key.
+    Keyed,
+    /// It may act a second time.
+    Once,
+}
+
+impl Repeat {
+    /// What the contract says about an operation.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Self {
+        match operation.method {
+            "GET" | "HEAD" | "OPTIONS" | "TRACE" => Self::Safe,
+            "PUT" | "DELETE" => Self::Idempotent,
+            _ if operation.idempotent => Self::Keyed,
+            _ => Self::Once,
+        }
+    }
+
+    /// Whether a second sending does no more than the first.
+    #[must_use]
+    pub const fn is_harmless(self) -> bool {
+        !matches!(self, Self::Once)
+    }
+}
+
+/// What [`Transport::send`] gives.
+pub type Sending<'a> =
+    Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, TransportError>> + Send + 'a>>;
+
+/// Carries requests. Implemented by a session, by a plain HTTP client, by tests.
+pub trait Transport: Send + Sync {
+    /// Sends a request and waits for the whole answer, whatever its status.
+    ///
+    /// The request has an absolute URI, `Accept`, and with a body `Content-Type`. What the
+    /// contract leaves to the transport (signatures, tokens) is added here, anew for each
+    /// sending. Dropping the future gives the request up.
+    ///
+    /// # Errors
+    /// When there is no answer: [`TransportError`] says why and whether the request may
+    /// have arrived.
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> Sending<'a>;
+}
+
+impl<T: Transport + ?Sized> Transport for Arc<T> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> Sending<'a> {
+        (**self).send(operation, request)
+    }
+}
+
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> Sending<'a> {
+        (**self).send(operation, request)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TransportFault {
+    /// The request cannot be put on the wire: a wrong address, a header that is none.
+    Request,
+    /// No connection: name, route, handshake, certificate.
+    Connect,
+    /// The time allowed is over.
+    Timeout,
+    /// The connection ended before the answer did.
+    Interrupted,
+    /// The answer is larger than this side accepts.
+    TooLarge,
+    /// This side does not send: signed out, halted, shut down.
+    Declined,
+    /// Anything else; the source says what.
+    Other,
+}
+
+/// Whether a request that got no answer may have been acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// No byte of it left: sending it anew is always right.
+    NotSent,
+    /// It may have arrived.
+    Unknown,
+}
+
+/// There is no answer. Prints no address, header or body.
+#[derive(Debug)]
+pub struct TransportError {
+    fault: TransportFault,
+    delivery: Delivery,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl TransportError {
+    /// An error without a source.
+    #[must_use]
+    pub const fn new(fault: TransportFault, delivery: Delivery) -> Self {
+        Self { fault, delivery, source: None }
+    }
+
+    /// Adds what lies behind it. It must not print secrets: `Display` and `Debug` of an
+    /// error show its source.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Why.
+    #[must_use]
+    pub const fn fault(&self) -> TransportFault {
+        self.fault
+    }
+
+    /// Whether the request may have arrived.
+    #[must_use]
+    pub const fn delivery(&self) -> Delivery {
+        self.delivery
+    }
+
+    /// What lies behind it, for a transport's own users: `error.cause::<SessionError>()`.
+    #[must_use]
+    pub fn cause<T: StdError + 'static>(&self) -> Option<&T> {
+        self.source.as_deref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.fault {
+            TransportFault::Request => "the request cannot be sent",
+            TransportFault::Connect => "no connection",
+            TransportFault::Timeout => "no answer in time",
+            TransportFault::Interrupted => "the connection ended before the answer did",
+            TransportFault::TooLarge => "the answer is too large",
+            TransportFault::Declined => "the request was not sent",
+            TransportFault::Other => "no answer",
+        };
+        f.write_str(what)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StdError for TransportError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
