@@ -1,0 +1,166 @@
+//! The operations of a contract, read from its OpenAPI document.
+
+use contract_runtime::{Json, Map};
+
+use crate::{
+    schema::SchemaId,
+    tree::{Place, SourceId},
+};
+
+/// What an OpenAPI document says beside its schemas.
+#[derive(Clone, Debug, Default)]
+pub struct Api {
+    /// The document.
+    pub source: SourceId,
+    /// `info.title`
+    pub title: String,
+    /// `info.version`, empty when missing
+    pub version: String,
+    /// `info.description`
+    pub description: Option<String>,
+    /// `servers[].url`
+    pub servers: Vec<String>,
+    /// `tags`: name and description, in document order
+    pub tags: Vec<(String, Option<String>)>,
+    /// All operations below `paths`, in document order.
+    pub operations: Vec<Operation>,
+    /// All operations below `webhooks`; `path` holds the webhook's name.
+    pub webhooks: Vec<Operation>,
+    /// `components.securitySchemes`: name and raw object.
+    pub security_schemes: Vec<(String, Json)>,
+}
+
+/// One method of one path.
+#[derive(Clone, Debug, Default)]
+pub struct Operation {
+    /// Where it stands.
+    pub place: Place,
+    /// `operationId`; made from method and path when missing.
+    pub id: String,
+    /// Upper case: `GET`.
+    pub method: String,
+    /// The path template as written: `/exchange/v1/me/ships`.
+    pub path: String,
+    /// `tags`
+    pub tags: Vec<String>,
+    /// `summary`
+    pub summary: Option<String>,
+    /// `description`
+    pub description: Option<String>,
+    /// `deprecated`
+    pub deprecated: bool,
+    /// Path-level and operation-level parameters merged (OpenAPI 3.1, 4.8.9/4.8.10).
+    pub parameters: Vec<Parameter>,
+    /// `requestBody`
+    pub request_body: Option<RequestBody>,
+    /// `responses`, in document order.
+    pub responses: Vec<Response>,
+    /// Alternatives (any one suffices), each a list of (scheme, scopes) that go together.
+    /// Empty: no sign-in needed.
+    pub security: Vec<Vec<(String, Vec<String>)>>,
+    /// Members that start with `x-`.
+    pub extensions: Map<Json>,
+}
+
+/// `in` of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ParameterIn {
+    /// A placeholder of the path.
+    Path,
+    /// The query string.
+    Query,
+    /// A request header.
+    Header,
+    /// A cookie.
+    Cookie,
+}
+
+/// One parameter of an operation.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Where it stands (behind its `$ref`).
+    pub place: Place,
+    /// `name`, as on the wire.
+    pub name: String,
+    /// `in`
+    pub location: ParameterIn,
+    /// `required`
+    pub required: bool,
+    /// `deprecated`
+    pub deprecated: bool,
+    /// `description`
+    pub description: Option<String>,
+    /// `style`, its default filled in (`simple`, `form`, `deepObject`, …).
+    pub style: String,
+    /// `explode`, its default filled in.
+    pub explode: bool,
+    /// `allowReserved`
+    pub allow_reserved: bool,
+    /// `schema`, or the schema of its one `content` entry.
+    pub schema: Option<SchemaId>,
+    /// The media type when given by `content`.
+    pub content: Option<String>,
+}
+
+/// One media type of a body.
+#[derive(Clone, Debug)]
+pub struct MediaType {
+    /// `application/json`
+    pub name: String,
+    /// `schema`
+    pub schema: Option<SchemaId>,
+    /// `encoding`, raw, per property.
+    pub encoding: Vec<(String, Json)>,
+}
+
+/// `requestBody`, behind its `$ref`.
+#[derive(Clone, Debug, Default)]
+pub struct RequestBody {
+    /// Where it stands.
+    pub place: Place,
+    /// `required`
+    pub required: bool,
+    /// `description`
+    pub description: Option<String>,
+    /// `content`, in document order.
+    pub content: Vec<MediaType>,
+}
+
+/// Which statuses a response stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// `200`
+    Code(u16),
+    /// `4XX`: the leading digit.
+    Range(u8),
+    /// `default`
+    Default,
+}
+
+/// One entry of `responses`, behind its `$ref`.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// Where it stands.
+    pub place: Place,
+    /// Its key.
+    pub status: Status,
+    /// `description`
+    pub description: String,
+    /// `content`, in document order.
+    pub content: Vec<MediaType>,
+    /// `headers`: name, required, schema, description.
+    pub headers: Vec<Header>,
+}
+
+/// A header of a response.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Its name as written.
+    pub name: String,
+    /// `required`
+    pub required: bool,
+    /// `description`
+    pub description: Option<String>,
+    /// `schema`
+    pub schema: Option<SchemaId>,
+}

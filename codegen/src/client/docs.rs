@@ -1,0 +1,213 @@
+//! Documentation of methods, from the contract's own words.
+
+use crate::{
+    api::{Api, Operation, ParameterIn, Status},
+    emit,
+    lower::{Call, Payload},
+    schema::{Graph, SchemaId},
+};
+
+/// The lines of a method's documentation. `link` is what a refusal's type is called.
+pub(crate) fn operation_lines(
+    api: &Api,
+    graph: &Graph,
+    call: &Call,
+    refusal: &dyn Fn(&Payload) -> Option<String>,
+) -> Vec<String> {
+    let operation = &api.operations[call.operation];
+    let mut lines = Vec::new();
+    let mut paragraph = |text: &str| {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(markdown(text));
+    };
+    match (&operation.summary, &operation.description) {
+        (Some(summary), Some(description)) => {
+            paragraph(&sentence(summary));
+            if !description.starts_with(summary.trim_end_matches('.')) {
+                paragraph(description);
+            }
+        }
+        (Some(text), None) | (None, Some(text)) => paragraph(&sentence(text)),
+        (None, None) => {}
+    }
+    let scopes = scopes(operation);
+    paragraph(&format!("`{} {}`{scopes}.", operation.method, operation.path));
+    if !call.arguments.is_empty() || call.body.is_some() {
+        lines.push(String::new());
+        lines.push("# Arguments".to_owned());
+        lines.push(String::new());
+        for argument in &call.arguments {
+            let parameter = &operation.parameters[argument.parameter];
+            let place = match argument.location {
+                ParameterIn::Path => "in the path",
+                ParameterIn::Query => "in the query",
+                ParameterIn::Header | ParameterIn::Cookie => "header",
+            };
+            let mut facts = vec![format!("`{}` {place}", parameter.name)];
+            let limits = parameter.schema.map(|id| limits(graph, id)).unwrap_or_default();
+            if !limits.is_empty() {
+                facts.push(limits);
+            }
+            if parameter.deprecated {
+                facts.push("deprecated".to_owned());
+            }
+            let about = parameter.description.as_deref().unwrap_or_default();
+            item(&mut lines, &argument.name, &facts.join(", "), about);
+        }
+        if let (Some(body), Some(described)) = (&call.body, &operation.request_body) {
+            let about = described.description.as_deref().unwrap_or_default();
+            item(&mut lines, "body", &format!("`{}`", body.media_type), about);
+        }
+    }
+    lines.push(String::new());
+    lines.push("# Errors".to_owned());
+    lines.push(String::new());
+    lines.extend(errors(operation, call, refusal));
+    lines
+}
+
+fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
+    let mut about = markdown(about).into_iter().filter(|line| !line.is_empty());
+    match about.next() {
+        Some(first) => lines.push(format!("* `{name}`: {facts}. {first}")),
+        None => lines.push(format!("* `{name}`: {facts}.")),
+    }
+    lines.extend(about.map(|line| format!("  {line}")));
+}
+
+fn errors(
+    operation: &Operation,
+    call: &Call,
+    refusal: &dyn Fn(&Payload) -> Option<String>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    let body = refusal(&call.refusal).map(|name| format!(" with {name}")).unwrap_or_default();
+    for response in &operation.responses {
+        let status = match response.status {
+            Status::Code(code @ 400..=599) => format!("`{code}`"),
+            Status::Range(class @ 4..=5) => format!("`{class}XX`"),
+            Status::Default => "any `4XX` or `5XX`".to_owned(),
+            Status::Code(_) | Status::Range(_) => continue,
+        };
+        let mut about = markdown(&response.description).into_iter().filter(|line| !line.is_empty());
+        let first = about.next().map(|text| format!(": {text}")).unwrap_or_default();
+        lines.push(format!("* [`Error::Answer`]{body} for {status}{first}"));
+        lines.extend(about.map(|line| format!("  {line}")));
+    }
+    if call.body.is_some() || !call.arguments.is_empty() {
+        lines.push(
+            "* [`Error::InvalidRequest`] for what breaks the contract: it is not sent.".to_owned(),
+        );
+    }
+    lines.push(
+        "* [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one."
+            .to_owned(),
+    );
+    lines
+}
+
+fn scopes(operation: &Operation) -> String {
+    let mut alternatives: Vec<String> = Vec::new();
+    for alternative in &operation.security {
+        let needed: Vec<_> = alternative
+            .iter()
+            .flat_map(|(_, scopes)| scopes.iter().map(|scope| format!("`{scope}`")))
+            .collect();
+        if needed.is_empty() {
+            return String::new();
+        }
+        alternatives.push(needed.join(" and "));
+    }
+    match alternatives.as_slice() {
+        [] => String::new(),
+        [one] => format!(", needs {one}"),
+        many => format!(", needs one of {}", many.join(", ")),
+    }
+}
+
+/// The limits of a plain value in words.
+pub(crate) fn limits(graph: &Graph, schema: SchemaId) -> String {
+    let mut schemas = Vec::new();
+    let mut next = Some(schema);
+    // Bounded like every walk over references: a graph may be made by hand.
+    while let Some(id) = next.filter(|_| schemas.len() < 64) {
+        schemas.push(graph.schema(id));
+        next = graph.schema(id).reference;
+    }
+    emit::limits(&schemas)
+}
+
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?', ':']) { text.to_owned() } else { format!("{text}.") }
+}
+
+/// CommonMark as rustdoc takes it without warnings or doctests: no indented code, fences
+/// marked as text, brackets and angles outside of code taken literally, addresses as links.
+pub(super) fn markdown(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut fenced = false;
+    for line in text.trim().lines() {
+        let line = line.trim_end();
+        let trimmed = line.trim_start();
+        if trimmed.starts_with("```") {
+            lines.push(if fenced { "```".to_owned() } else { "```text".to_owned() });
+            fenced = !fenced;
+        } else if fenced {
+            lines.push(line.to_owned());
+        } else {
+            let indent = (line.len() - trimmed.len()).min(3);
+            lines.push(format!("{}{}", &"   "[..indent], escape(trimmed)));
+        }
+    }
+    if fenced {
+        lines.push("```".to_owned());
+    }
+    lines
+}
+
+fn escape(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let balanced = line.matches('`').count().is_multiple_of(2);
+    for (index, part) in line.split('`').enumerate() {
+        if index > 0 {
+            out.push('`');
+        }
+        if balanced && index % 2 == 1 {
+            out.push_str(part);
+            continue;
+        }
+        for word in part.split_inclusive(' ') {
+            if word.starts_with("https://") || word.starts_with("http://") {
+                let end = word.trim_end_matches([' ', '.', ',', ';', ')']).len();
+                out.push_str(&format!("<{}>{}", &word[..end], &word[end..]));
+                continue;
+            }
+            let link = word.contains("](");
+            for character in word.chars() {
+                if matches!(character, '<' | '>') || (!link && matches!(character, '[' | ']')) {
+                    out.push('\\');
+                }
+                out.push(character);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_becomes_markdown_that_rustdoc_takes() {
+        let check = |text: &str, expect: &[&str]| assert_eq!(markdown(text), expect);
+        check("a <TOKEN> and `<kept>` [x]", &[r"a \<TOKEN\> and `<kept>` \[x\]"]);
+        check("see https://a.example/b.", &["see <https://a.example/b>."]);
+        check("    fn main() {}", &["fn main() {}"]);
+        check("a\n\n        b", &["a", "", "   b"]);
+        check("```\nx[0]\n```", &["```text", "x[0]", "```"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! `codegen.toml`: what a contract's owner decides and the contract does not say.
+//!
+//! Every option names something of the contract; one that no longer applies is an error, so
+//! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
+//! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::Deserialize;
+
+/// The whole file. Unknown keys are refused.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Config {
+    /// Files and folders of the contract, relative to this file.
+    pub inputs: Vec<PathBuf>,
+    /// URI prefixes and the folders that answer them: `{ "https://example.com/schemas/" = "vendor" }`.
+    pub mounts: BTreeMap<String, PathBuf>,
+    /// Name of the generated package.
+    pub package: Option<String>,
+    /// What is written.
+    pub output: Output,
+    /// How schemas become types.
+    pub types: TypeOptions,
+    /// Modules: one file each.
+    #[serde(rename = "area")]
+    pub areas: Vec<Area>,
+    /// Rust names for schemas, by selector.
+    pub names: BTreeMap<String, String>,
+    /// Schemas whose values nobody may see in a log, by selector.
+    pub secrets: Vec<String>,
+    /// Tagged unions whose unknown tags readers keep, by selector.
+    pub open: Vec<String>,
+    /// Schemas that a type of your own represents: selector → path of the type.
+    pub replace: BTreeMap<String, String>,
+    /// Registry tables.
+    #[serde(rename = "table")]
+    pub tables: Vec<Table>,
+    /// The generated client.
+    pub client: ClientConfig,
+    /// The operations table and the server interface.
+    pub operations: OperationConfig,
+}
+
+/// `[output]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Output {
+    /// `crate`: a package with its `Cargo.toml`; `modules`: source files alone.
+    pub layout: Layout,
+    /// Whether a client is generated.
+    pub client: bool,
+    /// Whether a server interface is generated.
+    pub server: bool,
+    /// Path of `contract-runtime`, when it is not written into the output.
+    pub runtime: Option<String>,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { layout: Layout::Crate, client: true, server: true, runtime: None }
+    }
+}
+
+/// Shape of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// A package that compiles as it lies there.
+    #[default]
+    Crate,
+    /// Source files for a package of your own: `root.rs` declares the others.
+    Modules,
+}
+
+/// `[types]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct TypeOptions {
+    /// Which structs get a builder: those that requests hold, all, or none.
+    pub builders: Builders,
+    /// What an integer without a bound or an `int32`/`int64` format becomes.
+    pub unbounded_integers: UnboundedIntegers,
+    /// Whether a schema with `properties` but without `type` is read as an object.
+    pub implied_objects: bool,
+    /// What happens to keywords that JSON Schema does not know.
+    pub unknown_keywords: UnknownKeywords,
+    /// What happens to what cannot be expressed, such as a look-ahead in a pattern.
+    pub unsupported: Unsupported,
+}
+
+impl Default for TypeOptions {
+    fn default() -> Self {
+        Self {
+            builders: Builders::Requests,
+            unbounded_integers: UnboundedIntegers::I64,
+            implied_objects: true,
+            unknown_keywords: UnknownKeywords::Warn,
+            unsupported: Unsupported::Deny,
+        }
+    }
+}
+
+/// Which structs get a builder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Builders {
+    /// Those reachable from a request body.
+    Requests,
+    /// Every struct.
+    All,
+    /// None.
+    None,
+}
+
+/// What an unbounded integer becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnboundedIntegers {
+    /// `i64`; a value beyond is refused when it is read.
+    I64,
+    /// `Number`, exact whatever its size.
+    Exact,
+}
+
+/// What happens to keywords that JSON Schema does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownKeywords {
+    /// An error.
+    Deny,
+    /// A warning.
+    Warn,
+    /// Nothing.
+    Ignore,
+}
+
+/// What happens to what cannot be expressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsupported {
+    /// An error.
+    Deny,
+    /// A warning; the type is a JSON value and the constraint is not checked.
+    KeepJson,
+}
+
+/// `[[area]]`: a module and what it holds.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Area {
+    /// Module name.
+    pub name: String,
+    /// First line of its documentation.
+    pub doc: String,
+    /// Source names (without folder and `.schema.json`) or selectors of schemas.
+    pub schemas: Vec<String>,
+}
+
+/// `[[table]]`: an enum made from the rows of a JSON file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Table {
+    /// Name of the enum.
+    pub name: String,
+    /// The file, relative to `codegen.toml`.
+    pub file: PathBuf,
+    /// JSON Pointer of the array of rows.
+    pub rows: String,
+    /// The member that names a row.
+    pub key: String,
+    /// Whether readers keep a value that no row has.
+    pub open: bool,
+    /// Documentation of the enum.
+    pub doc: String,
+    /// The member whose text documents a variant.
+    pub describe: Option<String>,
+    /// String columns that become enums of their own: column → name of the enum.
+    pub enums: BTreeMap<String, String>,
+    /// Columns that are left out.
+    pub skip: Vec<String>,
+}
+
+/// `[client]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ClientConfig {
+    /// Header parameters that the transport supplies.
+    pub transport_headers: Vec<String>,
+    /// Whether operations that the engine cannot carry are left out with a warning.
+    pub skip_unsupported: bool,
+}
+
+/// `[operations]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct OperationConfig {
+    /// The header whose presence makes an operation idempotent.
+    pub idempotency_header: Option<String>,
+    /// Headers that no handler sees or writes, since something around it does: parameters of
+    /// requests, headers of responses.
+    pub hidden_headers: Vec<String>,
+}

@@ -1,0 +1,238 @@
+//! What a run has to say: problems with their places, shown together.
+//!
+//! Every stage pushes into [`Diagnostics`]; nothing is printed here. [`Diagnostics::render`]
+//! writes for people, [`Diagnostics::json_lines`] for programs.
+
+mod render;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    load::Sources,
+    tree::{Place, SourceId},
+};
+
+/// How bad a problem is; errors sort first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing is generated.
+    Error,
+    /// Something was understood in a way its author may not expect.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// The word in front of the code: `error`, `warning`, `note`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which kind of problem, in kebab case; stable, so that scripts may rely on it.
+    pub code: &'static str,
+    /// One sentence without the place.
+    pub message: String,
+    /// Where it is; `None` when it concerns no single document.
+    pub place: Option<Place>,
+    /// Other places that belong to it, with what they are.
+    pub labels: Vec<(Place, String)>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error.
+    #[must_use]
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, message)
+    }
+
+    /// A warning.
+    #[must_use]
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, message)
+    }
+
+    /// A note.
+    #[must_use]
+    pub fn note(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, code, message)
+    }
+
+    /// A problem of a given severity.
+    #[must_use]
+    pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { severity, code, message, place: None, labels: Vec::new(), help: None }
+    }
+
+    /// Says where it is.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// Adds another place and what it is (`first defined here`).
+    #[must_use]
+    pub fn label(mut self, place: Place, text: impl Into<String>) -> Self {
+        self.labels.push((place, text.into()));
+        self
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+}
+
+/// A text that places point into.
+#[derive(Clone, Debug)]
+struct Text {
+    name: String,
+    text: Arc<str>,
+}
+
+/// All problems of a run, with the texts that they point into.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+    texts: BTreeMap<SourceId, Text>,
+}
+
+impl Diagnostics {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Adds another run's, texts included.
+    pub fn append(&mut self, other: Self) {
+        self.list.extend(other.list);
+        self.texts.extend(other.texts);
+    }
+
+    /// Remembers the texts of `sources`, so that excerpts can be shown. Cheap: texts are shared.
+    pub fn attach(&mut self, sources: &Sources) {
+        for (index, source) in sources.sources.iter().enumerate() {
+            let text = Text { name: source.name.clone(), text: Arc::clone(&source.text) };
+            self.texts.insert(SourceId(u32::try_from(index).unwrap_or(u32::MAX)), text);
+        }
+    }
+
+    /// Whether any of them is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Each of them, in the order of [`Diagnostics::sort`] once that was called.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Errors first, then by source and offset; equal ones only once.
+    pub fn sort(&mut self) {
+        let texts = &self.texts;
+        let key = |diagnostic: &Diagnostic| {
+            let place = diagnostic.place.as_ref();
+            let name = place.and_then(|place| texts.get(&place.source)).map(|text| &*text.name);
+            (diagnostic.severity, name.map(str::to_owned), place.map(|place| (place.source, place.span.start)))
+        };
+        self.list.sort_by(|left, right| {
+            key(left)
+                .cmp(&key(right))
+                .then_with(|| left.code.cmp(right.code))
+                .then_with(|| left.message.cmp(&right.message))
+        });
+        self.list.dedup();
+    }
+
+    /// All of them for people: excerpts with line numbers, help, a count at the end.
+    ///
+    /// `color` asks for colours; `NO_COLOR` in the environment overrules it.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        render::people(&self.sorted(), color)
+    }
+
+    /// All of them for programs: one JSON object a line with `severity`, `code`, `message`,
+    /// `file`, `pointer`, `line`, `column` (both from 1) and `help`; `null` where unknown.
+    #[must_use]
+    pub fn json_lines(&self) -> String {
+        render::json_lines(&self.sorted())
+    }
+
+    fn sorted(&self) -> Self {
+        let mut sorted = self.clone();
+        sorted.sort();
+        sorted
+    }
+}
+
+impl Extend<Diagnostic> for Diagnostics {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, more: I) {
+        self.list.extend(more);
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+impl std::fmt::Display for Diagnostics {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests;

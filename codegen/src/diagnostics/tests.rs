@@ -1,0 +1,121 @@
+//! Rendered diagnostics, compared as text.
+
+use super::*;
+use crate::resolve::tests::graph;
+
+fn rendered(files: &[(&str, &str)]) -> String {
+    graph(files).1.render(false)
+}
+
+fn check(found: &str, expected: &str) {
+    assert_eq!(found, expected, "\n{found}");
+}
+
+#[test]
+fn one_error() {
+    let found = rendered(&[("v1/lot.json", "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"a\": {\"minLength\": \"3\"}\n  }\n}\n")]);
+    check(&found, r##"error[invalid-schema]: `minLength` must be a whole number of at least 0, not
+  │ "3"
+   ╭─[v1/lot.json:4:24]
+ 3 │   "properties": {
+ 4 │     "a": {"minLength": "3"}
+   ·                        ─┬─
+   ·                         ╰── #/properties/a/minLength
+ 5 │   }
+   ╰────
+  help: remove the quotes
+
+1 error
+"##);
+}
+
+#[test]
+fn errors_first_with_labels() {
+    let found = rendered(&[("a.yaml", "$defs:\n  b: {$anchor: x, enum: []}\n  c: {$anchor: x}\n")]);
+    check(&found, r##"error[duplicate-anchor]: the anchor `x` already names another schema of this
+  │ resource
+   ╭─[a.yaml:3:16]
+ 2 │   b: {$anchor: x, enum: []}
+ 3 │   c: {$anchor: x}
+   ·                ┬
+   ·                ╰── #/$defs/c/$anchor
+   ╰────
+   first here: a.yaml:2:6 #/$defs/b
+
+warning[invalid-schema]: an empty `enum` accepts nothing
+   ╭─[a.yaml:2:25]
+ 1 │ $defs:
+ 2 │   b: {$anchor: x, enum: []}
+   ·                         ─┬
+   ·                          ╰── #/$defs/b/enum
+ 3 │   c: {$anchor: x}
+   ╰────
+
+1 error, 1 warning
+"##);
+}
+
+#[test]
+fn minified() {
+    let filler: Vec<String> = (0..5_000).map(|at| format!("\"k{at}\":{{\"type\":\"string\"}}")).collect();
+    let text = format!("{{\"$defs\":{{{},\"bad\":{{\"type\":\"strng\"}},{}}}}}", filler.join(","), filler.join(",").replace("\"k", "\"j"));
+    let found = rendered(&[("a.json", &text)]);
+    check(&found, r##"error[invalid-schema]: `strng` is not a type of JSON Schema 2020-12
+   ╭─[a.json:1:128915]
+ 1 │ …tring"},"bad":{"type":"strng"},"j0":{"type":"string"},"j1":{"type"…
+   ·                        ───┬───
+   ·                           ╰── #/$defs/bad/type
+   ╰────
+  help: did you mean `string`?
+
+1 error
+"##);
+    assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
+}
+
+#[test]
+fn without_place_and_empty_text() {
+    let mut problems = Diagnostics::new();
+    problems.push(Diagnostic::error("io", "cannot read a file whose name is so long that the message has to be wrapped onto a second line").help("look"));
+    problems.push(Diagnostic::warning("x", "w").at(Place { source: SourceId(7), pointer: "/a".to_owned(), ..Place::default() }));
+    check(&problems.render(false), r##"error[io]: cannot read a file whose name is so long that the message has to
+  │ be wrapped onto a second line
+  help: look
+
+warning[x]: w
+   at #/a
+
+1 error, 1 warning
+"##);
+    check(&rendered(&[("a.json", "")]), "error[syntax]: the document is empty\n   ╭─[a.json:1:1]\n 1 │ \n   · ▲\n   · ╰── #\n   ╰────\n\n1 error\n");
+}
+
+#[test]
+fn lines_for_programs() {
+    let (_, problems) = graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
+    check(&problems.json_lines(), r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"keywords of your own start with `x-`"}
+{"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?"}
+"##);
+}
+
+#[test]
+fn colors_and_order() {
+    let (_, problems) = graph(&[("b.json", r#"{"enum": [], "type": 1}"#), ("a.json", r#"{"type": 1}"#)]);
+    let list: Vec<_> = problems.iter().map(|each| (each.code, each.severity, each.place.as_ref().map(|place| place.source.0))).collect();
+    assert_eq!(
+        list,
+        [
+            ("invalid-schema", Severity::Error, Some(1)),
+            ("invalid-schema", Severity::Error, Some(0)),
+            ("invalid-schema", Severity::Warning, Some(0)),
+        ]
+    );
+    let mut twice = problems.clone();
+    twice.append(problems.clone());
+    twice.sort();
+    assert_eq!(twice.len(), 3);
+    assert!(!problems.render(false).contains('\u{1b}'));
+    if std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) {
+        assert!(problems.render(true).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,286 @@
+//! What a new version of a contract means for those who use the old one.
+//!
+//! [`compare`] walks two contracts side by side and returns every difference as a [`Change`]
+//! with a verdict for each direction: *readers* take what the service sends, *writers* send
+//! what the service takes. A schema that a response reaches is compared as something clients
+//! read, one that a request reaches as something they write, one that both reach as both.
+//!
+//! Schemas are compared by what they say together after `$ref` and `allOf` (`flat`), so that
+//! moving a definition or writing a reference out changes nothing. The verdicts come from the
+//! table in [`rules`]; where such a verdict must be cautious, `proof` asks whether it holds
+//! for this pair. Files are read by [`Contract::load`]; everything else here is pure.
+
+mod annotations;
+mod arrays;
+mod conditions;
+mod document;
+mod enumerations;
+mod finding;
+mod flat;
+mod named;
+mod objects;
+mod operations;
+mod parameters;
+mod proof;
+pub mod report;
+pub mod rules;
+mod sample;
+mod scalars;
+mod schemas;
+mod security;
+mod unions;
+
+use std::{fmt, path::PathBuf};
+
+use crate::{
+    api::Api,
+    diagnostics::Diagnostics,
+    load::{Sources, load},
+    resolve::{ResolveOptions, UnknownKeywords, resolve},
+    schema::Graph,
+};
+
+/// One version of a contract: its schemas, its operations, the texts they stand in.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    /// All schemas.
+    pub graph: Graph,
+    /// One per OpenAPI document.
+    pub apis: Vec<Api>,
+    /// The documents.
+    pub sources: Sources,
+}
+
+impl Contract {
+    /// Reads files and folders; `mounts` answer URIs from folders, as in [`load`].
+    ///
+    /// # Errors
+    /// Every problem of every file; unknown keywords are none here.
+    pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
+        Self::new(load(inputs, mounts)?)
+    }
+
+    /// Reads texts: name, URI (empty: made from the name), content.
+    ///
+    /// # Errors
+    /// As [`Contract::load`].
+    pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
+        Self::new(Sources::from_texts(texts)?)
+    }
+
+    fn new(mut sources: Sources) -> Result<Self, Diagnostics> {
+        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore };
+        let (graph, apis, problems) = resolve(&mut sources, &options);
+        if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources }) }
+    }
+
+    /// `info.version` of the first OpenAPI document; empty without one.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        self.apis.first().map_or("", |api| api.version.as_str())
+    }
+}
+
+/// What a change means for one direction; the greater, the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Level {
+    /// Nothing to notice.
+    #[default]
+    Same,
+    /// There is something new, or less to expect; whoever ignores it goes on as before.
+    Additive,
+    /// Something that worked may stop working.
+    Breaking,
+}
+
+impl Level {
+    /// `same`, `additive` or `breaking`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Additive => "additive",
+            Self::Breaking => "breaking",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+/// Where something stands, in words that outlive the contract that was read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spot {
+    /// The file, relative to the folder that was given.
+    pub file: String,
+    /// JSON Pointer in it.
+    pub pointer: String,
+    /// Line, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.file, self.line)
+    }
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The rule that judged it, an id of [`rules::RULES`].
+    pub rule: &'static str,
+    /// What it means for those who read.
+    pub readers: Level,
+    /// What it means for those who write.
+    pub writers: Level,
+    /// Where the old version says it.
+    pub old: Option<Spot>,
+    /// Where the new version says it; where it is gone, the nearest thing that is left.
+    pub new: Option<Spot>,
+    /// What changed: `GET /me/ships 200 body /items/*/name`.
+    pub subject: String,
+    /// Everything that reaches the same place: `GET /me/ships 200 body`, sorted.
+    pub uses: Vec<String>,
+    /// One sentence: what is different and what a reader or writer now meets.
+    pub message: String,
+    /// Whether a proof or a witness stands behind the verdict.
+    pub proven: bool,
+    /// A JSON value at the subject's place that only one of the versions accepts.
+    pub witness: Option<String>,
+}
+
+impl Change {
+    /// The worse of its two levels.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.readers.max(self.writers)
+    }
+}
+
+/// How to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether both are versions of one major version. Then nothing that was declared may go,
+    /// even where readers could do without it.
+    pub within_major: bool,
+    /// Whether cautious verdicts are put to the proof. Costs time; never changes what is found.
+    pub proofs: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { within_major: true, proofs: true }
+    }
+}
+
+/// How a version number must move (Semantic Versioning 2.0.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bump {
+    /// Not at all.
+    None,
+    /// `1.2.3` to `1.2.4`: only words changed.
+    Patch,
+    /// `1.2.3` to `1.3.0`.
+    Minor,
+    /// `1.2.3` to `2.0.0`.
+    Major,
+}
+
+impl Bump {
+    /// `none`, `patch`, `minor` or `major`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Patch => "patch",
+            Self::Minor => "minor",
+            Self::Major => "major",
+        }
+    }
+
+    /// The step between two `info.version`s, `None` when one of them is no version number.
+    #[must_use]
+    pub fn between(old: &str, new: &str) -> Option<Self> {
+        let (old, new) = (numbers(old)?, numbers(new)?);
+        Some(match () {
+            () if new <= old => Self::None,
+            () if new[0] > old[0] => Self::Major,
+            () if new[1] > old[1] => Self::Minor,
+            () => Self::Patch,
+        })
+    }
+}
+
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let core = version.trim_start_matches('v').split(['-', '+']).next()?;
+    let mut parts = core.split('.').map(str::parse::<u64>);
+    let major = parts.next()?.ok()?;
+    let minor = parts.next().unwrap_or(Ok(0)).ok()?;
+    let patch = parts.next().unwrap_or(Ok(0)).ok()?;
+    Some([major, minor, patch])
+}
+
+/// Every difference between two versions, in the order of the contract: operations first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// The differences, those of level [`Level::Same`] included.
+    pub changes: Vec<Change>,
+    /// `info.version` of the old contract.
+    pub old_version: String,
+    /// `info.version` of the new contract.
+    pub new_version: String,
+}
+
+impl Drift {
+    /// The worst that readers meet.
+    #[must_use]
+    pub fn readers(&self) -> Level {
+        self.changes.iter().map(|change| change.readers).max().unwrap_or_default()
+    }
+
+    /// The worst that writers meet.
+    #[must_use]
+    pub fn writers(&self) -> Level {
+        self.changes.iter().map(|change| change.writers).max().unwrap_or_default()
+    }
+
+    /// The worse of both.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.readers().max(self.writers())
+    }
+
+    /// The step that these changes ask of the version.
+    #[must_use]
+    pub fn bump(&self) -> Bump {
+        match self.level() {
+            Level::Breaking => Bump::Major,
+            Level::Additive => Bump::Minor,
+            Level::Same if self.changes.is_empty() => Bump::None,
+            Level::Same => Bump::Patch,
+        }
+    }
+}
+
+/// Compares two versions of a contract.
+///
+/// The same two contracts always give the same changes in the same order.
+#[must_use]
+pub fn compare(old: &Contract, new: &Contract, options: &Options) -> Drift {
+    // References may lead through thousands of schemas before one repeats.
+    const STACK: usize = 256 << 20;
+    let work = || finding::Comparer::new(old, new, options).run();
+    let changes = std::thread::scope(|scope| {
+        let handle = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        match handle.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(changes)) => changes,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => work(),
+        }
+    });
+    Drift { changes, old_version: old.version().to_owned(), new_version: new.version().to_owned() }
+}

@@ -1,0 +1,314 @@
+//! What several schemas say together about one place, `$ref` and `allOf` followed.
+
+use std::collections::BTreeSet;
+
+use contract_runtime::{Json, Kind, Number};
+
+use super::proof;
+use crate::schema::{Graph, Schema, SchemaId, Types};
+
+/// How deep a union inside a union is looked into.
+const DEPTH: u8 = 6;
+
+/// A conjunction of schemas, flattened.
+#[derive(Clone, Debug)]
+pub(super) struct Flat<'g> {
+    pub(super) graph: &'g Graph,
+    /// Every schema that applies without condition, the outermost first.
+    pub(super) members: Vec<SchemaId>,
+}
+
+/// One `oneOf` or `anyOf`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Union<'g> {
+    pub(super) holder: SchemaId,
+    pub(super) one: bool,
+    pub(super) branches: &'g [SchemaId],
+}
+
+/// The end of a range of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bound<'g> {
+    pub(super) value: &'g Number,
+    pub(super) exclusive: bool,
+}
+
+/// A list of valid values.
+#[derive(Clone, Debug)]
+pub(super) enum Listing<'g> {
+    /// There is none.
+    None,
+    /// Nothing else is valid. `holder` is the union that lists them, if no `enum` does.
+    Closed { values: Vec<&'g Json>, holder: Option<Union<'g>> },
+    /// A union of listed values and of branches that take others of their kind.
+    Open { values: Vec<&'g Json>, rest: Vec<SchemaId>, holder: Union<'g> },
+}
+
+impl<'g> Flat<'g> {
+    pub(super) fn of(graph: &'g Graph, ids: &[SchemaId]) -> Self {
+        let mut flat = Self { graph, members: Vec::new() };
+        let mut seen = BTreeSet::new();
+        for id in ids {
+            flat.follow(*id, &mut seen);
+        }
+        flat
+    }
+
+    fn follow(&mut self, id: SchemaId, seen: &mut BTreeSet<SchemaId>) {
+        if !seen.insert(id) {
+            return;
+        }
+        self.members.push(id);
+        let schema = self.graph.schema(id);
+        if let Some(target) = schema.reference {
+            self.follow(target, seen);
+        }
+        if let Some(dynamic) = &schema.dynamic_reference {
+            self.follow(dynamic.initial, seen);
+        }
+        for branch in &schema.all_of {
+            self.follow(*branch, seen);
+        }
+    }
+
+    pub(super) fn schemas(&self) -> impl Iterator<Item = &'g Schema> + '_ {
+        let graph = self.graph;
+        self.members.iter().map(move |id| graph.schema(*id))
+    }
+
+    /// The first answer, from the outside in.
+    pub(super) fn first<T>(&self, pick: impl Fn(&'g Schema) -> Option<T>) -> Option<T> {
+        self.schemas().find_map(pick)
+    }
+
+    pub(super) fn any(&self, test: impl Fn(&'g Schema) -> bool) -> bool {
+        self.schemas().any(test)
+    }
+
+    pub(super) fn least(&self, pick: impl Fn(&'g Schema) -> Option<u64>) -> Option<u64> {
+        self.schemas().filter_map(pick).max()
+    }
+
+    pub(super) fn most(&self, pick: impl Fn(&'g Schema) -> Option<u64>) -> Option<u64> {
+        self.schemas().filter_map(pick).min()
+    }
+
+    /// Distinct texts, sorted.
+    pub(super) fn texts(&self, pick: impl Fn(&'g Schema) -> Option<&'g String>) -> Vec<&'g str> {
+        let texts: BTreeSet<&str> = self.schemas().filter_map(pick).map(String::as_str).collect();
+        texts.into_iter().collect()
+    }
+
+    pub(super) fn lower(&self) -> Option<Bound<'g>> {
+        let closed = |schema: &'g Schema| schema.minimum.as_ref().map(|value| Bound { value, exclusive: false });
+        let open = |schema: &'g Schema| schema.exclusive_minimum.as_ref().map(|value| Bound { value, exclusive: true });
+        let all = self.schemas().filter_map(closed).chain(self.schemas().filter_map(open));
+        all.max_by(|left, right| (left.value, left.exclusive).cmp(&(right.value, right.exclusive)))
+    }
+
+    pub(super) fn upper(&self) -> Option<Bound<'g>> {
+        let closed = |schema: &'g Schema| schema.maximum.as_ref().map(|value| Bound { value, exclusive: false });
+        let open = |schema: &'g Schema| schema.exclusive_maximum.as_ref().map(|value| Bound { value, exclusive: true });
+        let all = self.schemas().filter_map(closed).chain(self.schemas().filter_map(open));
+        all.min_by(|left, right| (left.value, !left.exclusive).cmp(&(right.value, !right.exclusive)))
+    }
+
+    /// The values that `enum` and `const` leave, in the order of the first list.
+    pub(super) fn values(&self) -> Option<Vec<&'g Json>> {
+        let mut found: Option<Vec<&'g Json>> = None;
+        for schema in self.schemas() {
+            let lists = [schema.enumeration.as_deref(), schema.constant.as_ref().map(std::slice::from_ref)];
+            for list in lists.into_iter().flatten() {
+                found = Some(match found {
+                    None => list.iter().collect(),
+                    Some(before) => before.into_iter().filter(|value| list.contains(value)).collect(),
+                });
+            }
+        }
+        found
+    }
+
+    pub(super) fn unions(&self) -> Vec<Union<'g>> {
+        let mut unions = Vec::new();
+        for (id, schema) in self.members.iter().zip(self.schemas()) {
+            for (one, branches) in [(true, &schema.one_of), (false, &schema.any_of)] {
+                if !branches.is_empty() {
+                    unions.push(Union { holder: *id, one, branches });
+                }
+            }
+        }
+        unions
+    }
+
+    /// The types that values may have, unions and listed values considered.
+    pub(super) fn types(&self) -> Types {
+        self.types_within(DEPTH)
+    }
+
+    fn types_within(&self, depth: u8) -> Types {
+        let mut types = Types::ALL;
+        for schema in self.schemas() {
+            if schema.boolean == Some(false) {
+                return Types::default();
+            }
+            types = schema.types.map_or(types, |own| types.and(own));
+        }
+        if let Some(values) = self.values() {
+            let of_values = values.iter().fold(Types::default(), |all, value| all.or(type_of(value)));
+            types = types.and(of_values);
+        }
+        if depth > 0 {
+            for union in self.unions() {
+                let of = |id: &SchemaId| Flat::of(self.graph, &[*id]).types_within(depth - 1);
+                types = types.and(union.branches.iter().fold(Types::default(), |all, id| all.or(of(id))));
+            }
+        }
+        types
+    }
+
+    /// The list of values that this place has, however it is written.
+    pub(super) fn listing(&self) -> Listing<'g> {
+        if let Some(values) = self.values() {
+            return Listing::Closed { values, holder: None };
+        }
+        for union in self.unions() {
+            let mut values = Vec::new();
+            let mut others = Vec::new();
+            for id in union.branches {
+                match Flat::of(self.graph, &[*id]).finite(DEPTH) {
+                    Some(more) => values.extend(more),
+                    None => others.push(*id),
+                }
+            }
+            // `null` alone is no enumeration.
+            let kinds = values.iter().fold(Types::default(), |all, value| all.or(type_of(value))).without(Types::NULL);
+            if kinds.is_empty() {
+                continue;
+            }
+            let mut seen = Vec::new();
+            values.retain(|value| !seen.contains(value) && { seen.push(*value); true });
+            if others.is_empty() {
+                return Listing::Closed { values, holder: Some(union) };
+            }
+            let same_kind = |id: &SchemaId| !Flat::of(self.graph, &[*id]).types().and(kinds).is_empty();
+            if others.iter().all(same_kind) {
+                return Listing::Open { values, rest: others, holder: union };
+            }
+        }
+        Listing::None
+    }
+
+    /// All values, where there are finitely many that are written out.
+    fn finite(&self, depth: u8) -> Option<Vec<&'g Json>> {
+        const NULL: &Json = &Json::Null;
+        if let Some(values) = self.values() {
+            return Some(values);
+        }
+        if self.types() == Types::NULL {
+            return Some(vec![NULL]);
+        }
+        let unions = self.unions();
+        let [union] = unions.as_slice() else { return None };
+        if depth == 0 {
+            return None;
+        }
+        let of = |id: &SchemaId| Flat::of(self.graph, &[*id]).finite(depth - 1);
+        union.branches.iter().map(of).collect::<Option<Vec<_>>>().map(|lists| lists.concat())
+    }
+
+    /// Names that `properties` declares, in order.
+    pub(super) fn declared(&self) -> Vec<&'g str> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in self.schemas().flat_map(|schema| &schema.properties) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    pub(super) fn declares(&self, name: &str) -> bool {
+        self.any(|schema| schema.properties.iter().any(|(other, _)| other == name))
+    }
+
+    pub(super) fn requires(&self, name: &str) -> bool {
+        self.any(|schema| schema.required.iter().any(|other| other == name))
+    }
+
+    /// Every schema that a property of that name must satisfy (Core 10.3.2).
+    pub(super) fn applicable(&self, name: &str) -> Vec<SchemaId> {
+        let mut ids = Vec::new();
+        for schema in self.schemas() {
+            let own = schema.properties.iter().filter(|(other, _)| other == name);
+            let matching = schema.pattern_properties.iter().filter(|(pattern, _)| proof::matches(pattern, name));
+            let before = ids.len();
+            ids.extend(own.chain(matching).map(|(_, id)| *id));
+            if ids.len() == before {
+                ids.extend(schema.additional_properties);
+            }
+        }
+        ids
+    }
+
+    /// Every schema that properties of undeclared names must satisfy, `false` left out.
+    pub(super) fn additional(&self) -> Vec<SchemaId> {
+        let all = self.schemas().filter_map(|schema| schema.additional_properties);
+        all.filter(|id| self.graph.schema(*id).boolean.is_none()).collect()
+    }
+
+    /// Whether undeclared names are forbidden.
+    pub(super) fn closed(&self) -> bool {
+        let forbids = |id: Option<SchemaId>| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false));
+        self.any(|schema| forbids(schema.additional_properties) || forbids(schema.unevaluated_properties))
+    }
+
+    /// Every schema that the element at an index must satisfy; `None` asks for those behind all
+    /// prefixes.
+    pub(super) fn element(&self, index: Option<usize>) -> Vec<SchemaId> {
+        let pick = |schema: &'g Schema| index.and_then(|at| schema.prefix_items.get(at).copied()).or(schema.items);
+        self.schemas().filter_map(pick).collect()
+    }
+
+    /// The length of the longest `prefixItems`.
+    pub(super) fn prefix(&self) -> usize {
+        self.schemas().map(|schema| schema.prefix_items.len()).max().unwrap_or(0)
+    }
+}
+
+/// The type of a value; a whole number is an integer.
+pub(super) fn type_of(value: &Json) -> Types {
+    match value.kind() {
+        Kind::Null => Types::NULL,
+        Kind::Boolean => Types::BOOLEAN,
+        Kind::String => Types::STRING,
+        Kind::Array => Types::ARRAY,
+        Kind::Object => Types::OBJECT,
+        _ if value.as_number().is_some_and(Number::is_integer) => Types::INTEGER,
+        _ => Types::NUMBER,
+    }
+}
+
+/// `string or null`.
+pub(super) fn type_names(types: Types) -> String {
+    let all = [
+        (Types::OBJECT, "object"),
+        (Types::ARRAY, "array"),
+        (Types::STRING, "string"),
+        (Types::NUMBER, "number"),
+        (Types::INTEGER, "integer"),
+        (Types::BOOLEAN, "boolean"),
+        (Types::NULL, "null"),
+    ];
+    if types == Types::ALL {
+        return "anything".to_owned();
+    }
+    let mut left = types;
+    let mut names = Vec::new();
+    for (one, name) in all {
+        if left.contains(one) {
+            names.push(name);
+            left = left.without(one);
+        }
+    }
+    if names.is_empty() { "nothing".to_owned() } else { names.join(" or ") }
+}

@@ -1,0 +1,118 @@
+//! Proofs and witnesses; the only file that knows `jsonschema`.
+//!
+//! Two questions are asked of a difference that looks breaking. Does everything that one side
+//! accepts pass the keywords that changed on the other (`canonical`, experimental)? Then it
+//! breaks nobody. Is there a value that one side accepts and those keywords refuse? Then it
+//! does, and the value is shown. Whatever an engine cannot say leaves the cautious verdict.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use contract_runtime::Json;
+use jsonschema::{
+    Validator,
+    canonical::{self, CanonicalSchema, Containment},
+};
+use serde_json::{Value, json};
+
+use super::{
+    document::{Writer, exact},
+    finding::Facet,
+    sample,
+};
+use crate::schema::{Graph, SchemaId};
+
+/// Which version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Side {
+    /// The old one.
+    Old,
+    /// The new one.
+    New,
+}
+
+/// Answers about both graphs, remembered.
+pub(super) struct Prover<'g> {
+    old: &'g Graph,
+    new: &'g Graph,
+    wholes: RefCell<HashMap<(Side, Vec<SchemaId>), Option<CanonicalSchema>>>,
+    validators: RefCell<HashMap<(Side, Vec<SchemaId>), Option<Validator>>>,
+}
+
+/// `Ok`: nothing is lost. `Err`: something is, with a value if one was found.
+pub(super) type Verdict = Result<(), Option<Json>>;
+
+impl<'g> Prover<'g> {
+    pub(super) fn new(old: &'g Graph, new: &'g Graph) -> Self {
+        Self { old, new, wholes: RefCell::default(), validators: RefCell::default() }
+    }
+
+    fn writer(&self, side: Side) -> Writer<'g> {
+        match side {
+            Side::Old => Writer { graph: self.old, prefix: 'o' },
+            Side::New => Writer { graph: self.new, prefix: 'n' },
+        }
+    }
+
+    /// Whether all that `giving` accepts passes the facet's keywords of `refusing`; `None` when
+    /// nobody knows.
+    pub(super) fn judge(
+        &self,
+        (giving, given): (Side, &[SchemaId]),
+        (refusing, refuser): (Side, &[SchemaId]),
+        facet: &Facet,
+    ) -> Option<Verdict> {
+        let barrier = self.writer(refusing).only(refuser, facet.keywords)?;
+        if let Some(witness) = self.witness(giving, given, &barrier, facet) {
+            return Some(Err(Some(witness)));
+        }
+        let barrier = canonicalize(&barrier)?;
+        let wholes = &mut *self.wholes.borrow_mut();
+        let whole = wholes.entry((giving, given.to_vec())).or_insert_with(|| {
+            let document = self.writer(giving).whole(given)?;
+            canonicalize(&document)
+        });
+        match barrier.covers(whole.as_ref()?).ok()? {
+            Containment::Yes => Some(Ok(())),
+            Containment::No => Some(Err(None)),
+            Containment::Unknown => None,
+        }
+    }
+
+    /// Whether both accept exactly the same; `false` when nobody knows.
+    pub(super) fn equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        let read = |side: Side, ids: &[SchemaId]| canonicalize(&self.writer(side).whole(ids)?);
+        let (Some(old), Some(new)) = (read(Side::Old, old), read(Side::New, new)) else { return false };
+        let covers = |wide: &CanonicalSchema, narrow| matches!(wide.covers(narrow), Ok(Containment::Yes));
+        covers(&old, &new) && covers(&new, &old)
+    }
+
+    fn witness(&self, giving: Side, given: &[SchemaId], barrier: &Value, facet: &Facet) -> Option<Json> {
+        let barrier = validator(barrier)?;
+        let mut validators = self.validators.borrow_mut();
+        let whole = validators.entry((giving, given.to_vec())).or_insert_with(|| {
+            let document = self.writer(giving).whole(given)?;
+            validator(&document)
+        });
+        let whole = whole.as_ref()?;
+        let graph = if giving == Side::Old { self.old } else { self.new };
+        let samples = sample::samples(graph, given);
+        let mut tries = facet.tries.iter().chain(&samples);
+        let shows = |value: &&Json| {
+            exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
+        };
+        tries.find(shows).cloned()
+    }
+}
+
+fn canonicalize(document: &Value) -> Option<CanonicalSchema> {
+    canonical::options().offline().canonicalize(document).ok()
+}
+
+fn validator(document: &Value) -> Option<Validator> {
+    jsonschema::options().build(document).ok()
+}
+
+/// Whether a text matches a pattern (ECMA-262); an unreadable pattern matches nothing.
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
+    validator(&json!({ "pattern": pattern })).is_some_and(|validator| validator.is_valid(&json!(text)))
+}

@@ -1,0 +1,183 @@
+//! Documentation of generated items: descriptions, limits in words, the schema's place.
+
+use contract_runtime::Json;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Emitter;
+use crate::{
+    schema::{Schema, SchemaId},
+    shape::{Conj, TypeDef, TypeRef},
+};
+
+impl Emitter<'_> {
+    /// The documentation of a type.
+    pub(super) fn type_docs(&self, def: &TypeDef) -> TokenStream {
+        let schemas: Vec<&Schema> = def.conj.ids.iter().map(|&id| self.graph.schema(id)).collect();
+        let described = def.schema.map(|id| self.graph.schema(id)).into_iter().chain(schemas.iter().copied());
+        let mut paragraphs = Vec::new();
+        let mut described = described.filter(|s| s.title.is_some() || s.description.is_some());
+        if let Some(schema) = described.next() {
+            paragraphs.extend(schema.title.as_deref().map(sentence));
+            paragraphs.extend(schema.description.as_deref().map(str::to_owned));
+        }
+        if paragraphs.is_empty() {
+            paragraphs.push(format!("`{}` of the contract.", def.name));
+        }
+        let limits = limits(&self.facts(&def.conj).members.iter().map(|&m| self.graph.schema(m)).collect::<Vec<_>>());
+        if !limits.is_empty() && !matches!(def.body, crate::shape::Body::Struct(_)) {
+            paragraphs.push(format!("Limits: {limits}."));
+        }
+        let from: Vec<String> = def.conj.ids.iter().map(|&id| self.place(id)).collect();
+        paragraphs.push(format!("Schema: {}.", from.join(", ")));
+        doc_lines(&paragraphs)
+    }
+
+    /// The documentation of a field: what describes it there, else what its schema says.
+    pub(super) fn field_docs(&self, wire: &str, conj: &Conj, describe: Option<SchemaId>, ty: &TypeRef) -> TokenStream {
+        let mut paragraphs = Vec::new();
+        let mut candidates: Vec<SchemaId> = describe.into_iter().collect();
+        candidates.extend(conj.ids.iter().rev());
+        candidates.extend(self.facts(conj).members.into_iter().rev());
+        let text = candidates.iter().find_map(|&id| self.graph.schema(id).description.as_deref());
+        let title = candidates.iter().find_map(|&id| self.graph.schema(id).title.as_deref());
+        paragraphs.push(match (text, title) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(title)) => sentence(title),
+            (None, None) => format!("`{wire}`"),
+        });
+        let schemas: Vec<&Schema> = self.facts(conj).members.iter().map(|&m| self.graph.schema(m)).collect();
+        // A named type states its limits itself.
+        if !matches!(ty, TypeRef::Named(_)) {
+            let limits = limits(&schemas);
+            if !limits.is_empty() {
+                paragraphs.push(format!("Limits: {limits}."));
+            }
+        }
+        paragraphs.extend(default(&schemas));
+        doc_lines(&paragraphs)
+    }
+
+    /// `stock-lot.schema.json#/$defs/lotKey`, in code marks.
+    fn place(&self, id: SchemaId) -> String {
+        let schema = self.graph.schema(id);
+        let uri = &self.graph.resource(schema.resource).uri;
+        let file = uri.rsplit('/').next().unwrap_or(uri);
+        let pointer = if schema.location.is_empty() { String::new() } else { format!("#{}", schema.location) };
+        format!("`{file}{pointer}`")
+    }
+}
+
+fn sentence(title: &str) -> String {
+    if title.ends_with(['.', '!', '?']) { title.to_owned() } else { format!("{title}.") }
+}
+
+/// `#[doc]` attributes for paragraphs of Markdown.
+pub(crate) fn doc_lines(paragraphs: &[String]) -> TokenStream {
+    let text = paragraphs.iter().map(|p| markdown(p)).collect::<Vec<_>>().join("\n\n");
+    let lines = text.lines().map(|line| {
+        let line = if line.trim().is_empty() { String::new() } else { format!(" {}", line.trim_end()) };
+        quote!(#[doc = #line])
+    });
+    quote!(#(#lines)*)
+}
+
+/// Text from a contract as Markdown that rustdoc takes as it is meant: signs that would make
+/// HTML or links are escaped outside code marks, bare addresses become links.
+#[must_use]
+pub fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut code = false;
+    let mut rest = text.trim();
+    while let Some(c) = rest.chars().next() {
+        if c == '`' {
+            code = !code;
+        }
+        if !code && (rest.starts_with("https://") || rest.starts_with("http://")) && !out.ends_with(['<', '(', '`']) {
+            let end = rest.find(|c: char| c.is_whitespace() || "<>\"`)".contains(c)).unwrap_or(rest.len());
+            let address = rest[..end].trim_end_matches(['.', ',', ';', ':']);
+            out.push('<');
+            out.push_str(address);
+            out.push('>');
+            rest = &rest[address.len()..];
+            continue;
+        }
+        if !code && matches!(c, '<' | '[' | ']') {
+            out.push('\\');
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    if code {
+        // An unmatched mark would swallow what follows.
+        out = out.replace('`', "\\`");
+    }
+    out
+}
+
+/// The limits of a place in words: `1 to 128 characters; matches …`.
+#[must_use]
+pub fn limits(schemas: &[&Schema]) -> String {
+    let mut words = Vec::new();
+    let least = |of: fn(&Schema) -> Option<u64>| schemas.iter().filter_map(|s| of(s)).max();
+    let most = |of: fn(&Schema) -> Option<u64>| schemas.iter().filter_map(|s| of(s)).min();
+    let mut range = |min: Option<u64>, max: Option<u64>, one: &str, many: &str| {
+        let noun = |n: u64| if n == 1 { one.to_owned() } else { many.to_owned() };
+        words.extend(match (min, max) {
+            (Some(a), Some(b)) if a == b => Some(format!("exactly {a} {}", noun(a))),
+            (Some(a), Some(b)) => Some(format!("{a} to {b} {}", noun(b))),
+            (Some(a), None) => Some(format!("at least {a} {}", noun(a))),
+            (None, Some(b)) => Some(format!("at most {b} {}", noun(b))),
+            (None, None) => None,
+        });
+    };
+    range(least(|s| s.min_length), most(|s| s.max_length), "character", "characters");
+    range(least(|s| s.min_items), most(|s| s.max_items), "entry", "entries");
+    range(least(|s| s.min_properties), most(|s| s.max_properties), "member", "members");
+    let lower = schemas.iter().filter_map(|s| s.minimum.as_ref()).max();
+    let upper = schemas.iter().filter_map(|s| s.maximum.as_ref()).min();
+    let above = schemas.iter().filter_map(|s| s.exclusive_minimum.as_ref()).max();
+    let below = schemas.iter().filter_map(|s| s.exclusive_maximum.as_ref()).min();
+    words.extend(match (lower, upper) {
+        (Some(a), Some(b)) => Some(format!("{a} to {b}")),
+        (Some(a), None) => Some(format!("at least {a}")),
+        (None, Some(b)) => Some(format!("at most {b}")),
+        (None, None) => None,
+    });
+    words.extend(above.map(|n| format!("more than {n}")));
+    words.extend(below.map(|n| format!("less than {n}")));
+    words.extend(schemas.iter().find_map(|s| s.multiple_of.as_ref()).map(|n| format!("a multiple of {n}")));
+    if schemas.iter().any(|s| s.unique_items) {
+        words.push("no two equal".to_owned());
+    }
+    for pattern in schemas.iter().filter_map(|s| s.pattern.as_deref()) {
+        if !pattern.contains('`') {
+            words.push(format!("matches `{pattern}`"));
+        }
+    }
+    words.join("; ")
+}
+
+/// The default of a place, when it is short enough to print.
+fn default(schemas: &[&Schema]) -> Option<String> {
+    let default = schemas.iter().find_map(|s| s.default.as_ref())?;
+    (!matches!(default, Json::Object(_) | Json::Array(_))).then(|| format!("Default: `{default}`."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_safe_for_rustdoc() {
+        for (text, expect) in [
+            ("plain", "plain"),
+            ("a <b> [c]", "a \\<b> \\[c\\]"),
+            ("`Vec<u8>` and [x]", "`Vec<u8>` and \\[x\\]"),
+            ("see https://example.org/a.", "see <https://example.org/a>."),
+            ("one ` mark", "one \\` mark"),
+        ] {
+            assert_eq!(markdown(text), expect);
+        }
+    }
+}

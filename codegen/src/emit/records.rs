@@ -1,0 +1,212 @@
+//! Structs: their fields, how they are read and written.
+
+use contract_runtime::Json;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{Emitter, ident};
+use crate::{
+    shape::{Field, Struct, TypeDef, TypeId, TypeRef},
+    tables::number_tokens,
+};
+
+impl Emitter<'_> {
+    pub(super) fn record(&self, id: TypeId, def: &TypeDef, body: &Struct) -> TokenStream {
+        let name = ident(&def.name);
+        let docs = self.type_docs(def);
+        let fields: Vec<&Field> = body.fields.iter().filter(|f| !f.omitted).collect();
+        let declarations = fields.iter().map(|f| {
+            let (field, docs) = (ident(&f.name), self.field_docs(&f.wire, &f.conj, f.describe, &f.ty));
+            let ty = self.ty(&f.ty);
+            let ty = if f.required { ty } else { quote!(Option<#ty>) };
+            quote!(#docs pub #field: #ty,)
+        });
+        let rest = self.rest_type(body);
+        let rest_docs = match body.additional {
+            Some(_) => " The other members of the object.",
+            None => " Members that the contract does not declare, kept as they came.",
+        };
+        let reading = self.reading(def, body);
+        let writing = self.writing(def, body);
+        let builder = self.builders.contains(&id).then(|| self.builder(def, body));
+        quote! {
+            #docs
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct #name {
+                #(#declarations)*
+                #[doc = #rest_docs]
+                pub extra: #rest,
+            }
+            #reading
+            #writing
+            #builder
+        }
+    }
+
+    pub(super) fn rest_type(&self, body: &Struct) -> TokenStream {
+        let value = self.ty(body.additional.as_ref().unwrap_or(&TypeRef::Json));
+        quote!(Map<#value>)
+    }
+
+    fn reading(&self, def: &TypeDef, body: &Struct) -> TokenStream {
+        let name = ident(&def.name);
+        let expecting = format!("an object ({})", def.name);
+        let slots = body.fields.iter().map(|f| {
+            let slot = slot(f);
+            quote!(let mut #slot = None;)
+        });
+        let arms = body.fields.iter().map(|f| {
+            let wire = &f.wire;
+            match (&f.constant, f.omitted) {
+                (Some(constant), true) => {
+                    let (slot, constant) = (slot(f), constant_tokens(constant));
+                    quote!(#wire => read::constant(&mut map, &mut #slot, #wire, &#constant)?,)
+                }
+                _ => {
+                    let slot = slot(f);
+                    quote!(#wire => read::field(&mut map, &mut #slot, #wire)?,)
+                }
+            }
+        });
+        let values = body.fields.iter().filter(|f| !f.omitted).map(|f| {
+            let (field, slot, wire) = (ident(&f.name), slot(f), &f.wire);
+            match (f.required, field == slot) {
+                (true, _) => quote!(#field: read::required(#slot, #wire)?,),
+                (false, true) => quote!(#field,),
+                (false, false) => quote!(#field: #slot,),
+            }
+        });
+        let tags = body.fields.iter().filter(|f| f.omitted).map(|f| {
+            let (slot, wire) = (slot(f), &f.wire);
+            quote!(read::required(#slot, #wire)?;)
+        });
+        let other = match body.additional {
+            Some(_) => quote!(read::other(&mut map, &mut extra, key)?),
+            None => quote!(read::extra(&mut map, &mut extra, key)?),
+        };
+        quote! {
+            impl<'de> FromMap<'de> for #name {
+                const EXPECTING: &'static str = #expecting;
+
+                fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+                    #(#slots)*
+                    let mut extra = Map::new();
+                    while let Some(key) = map.next_key::<Key<'de>>()? {
+                        match key.as_str() {
+                            #(#arms)*
+                            _ => #other,
+                        }
+                    }
+                    #(#tags)*
+                    Ok(Self { #(#values)* extra })
+                }
+            }
+            ::contract_runtime::read_object!(#name);
+        }
+    }
+
+    fn writing(&self, def: &TypeDef, body: &Struct) -> TokenStream {
+        let name = ident(&def.name);
+        // The tag first: readers that look for it need not buffer what stands before.
+        let tags = body.fields.iter().filter(|f| f.omitted);
+        let entries = tags.chain(body.fields.iter().filter(|f| !f.omitted)).map(|f| {
+            let wire = &f.wire;
+            match (&f.constant, f.omitted) {
+                (Some(constant), true) => {
+                    let constant = constant_tokens(constant);
+                    quote!(read::entry(&mut map, #wire, &#constant)?;)
+                }
+                _ => {
+                    let field = ident(&f.name);
+                    let call = if f.required { quote!(entry) } else { quote!(optional) };
+                    quote!(read::#call(&mut map, #wire, &self.#field)?;)
+                }
+            }
+        });
+        let rest = match body.additional {
+            Some(_) => quote!(read::others(&mut map, &self.extra)?;),
+            None => quote!(read::extras(&mut map, &self.extra)?;),
+        };
+        quote! {
+            impl Serialize for #name {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    let mut map = serializer.serialize_map(None)?;
+                    #(#entries)*
+                    #rest
+                    map.end()
+                }
+            }
+        }
+    }
+
+    /// What is undeclared in a struct and below.
+    pub(super) fn report_record(&self, def: &TypeDef, body: &Struct) -> Option<TokenStream> {
+        let mut parts = Vec::new();
+        if body.additional.is_none() && !self.allows_others(def) {
+            let patterns = self.member_patterns(def);
+            parts.push(if patterns.is_empty() {
+                quote!(found.members(at, &self.extra))
+            } else {
+                quote!(for name in self.extra.keys() {
+                    if !(#(schemas::#patterns.is_match(name))||*) {
+                        found.member(at, name);
+                    }
+                })
+            });
+        } else if let Some(ty) = &body.additional
+            && let Some(report) = self.report_at(ty, &quote!(value), &quote!(value), &quote!(&at.key(name)))
+        {
+            parts.push(quote!(for (name, value) in self.extra.iter() { #report; }));
+        }
+        for f in body.fields.iter().filter(|f| !f.omitted) {
+            let (field, wire) = (ident(&f.name), &f.wire);
+            let at = quote!(&at.key(#wire));
+            if f.required {
+                parts.extend(self.report_at(&f.ty, &quote!(self.#field), &quote!(&self.#field), &at));
+            } else if let Some(report) = self.report_at(&f.ty, &quote!(value), &quote!(value), &at) {
+                parts.push(quote!(if let Some(value) = &self.#field { #report; }));
+            }
+        }
+        (!parts.is_empty()).then(|| quote!(#(#parts;)*))
+    }
+
+    /// Whether the schema itself speaks of members that it does not name.
+    fn allows_others(&self, def: &TypeDef) -> bool {
+        self.facts(&def.conj).members.iter().any(|&m| {
+            self.graph
+                .schema(m)
+                .additional_properties
+                .is_some_and(|a| self.graph.schema(a).boolean != Some(false))
+        })
+    }
+
+    fn member_patterns(&self, def: &TypeDef) -> Vec<proc_macro2::Ident> {
+        let facts = self.facts(&def.conj);
+        let sources = facts.members.iter().flat_map(|&m| &self.graph.schema(m).pattern_properties);
+        let mut names: Vec<_> = sources.filter_map(|(p, _)| self.tables.pattern(p)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// The variable that a field is read into; `map` and `key` are the reader's own.
+fn slot(f: &Field) -> proc_macro2::Ident {
+    match f.name.as_str() {
+        "map" | "key" => quote::format_ident!("{}_slot", f.name),
+        name => ident(name),
+    }
+}
+
+/// A constant as Rust writes it.
+pub(super) fn constant_tokens(constant: &Json) -> TokenStream {
+    match constant {
+        Json::Bool(b) => quote!(#b),
+        Json::String(s) => quote!(#s),
+        Json::Number(n) => match n.as_i64() {
+            Some(n) => quote!(#n),
+            None => number_tokens(n),
+        },
+        _ => quote!(()),
+    }
+}

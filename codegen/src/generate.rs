@@ -1,0 +1,421 @@
+//! The pipeline: load → resolve → shape → tables → emit → render.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::{
+    api::{Api, Operation},
+    client::client,
+    config::{Builders, Config, Layout, UnknownKeywords},
+    diagnostics::{Diagnostic, Diagnostics},
+    emit::{Emitter, ident},
+    load::{Sources, load},
+    lower::{ClientOptions, Loss},
+    names, operations,
+    registry::registry,
+    render::{self, Files},
+    resolve::{self, ResolveOptions, resolve},
+    schema::{Graph, SchemaId},
+    server::server,
+    shape::{self, Body, Options, Shapes, TypeId, TypeRef, shape},
+    tables::{TableSet, patterns},
+};
+
+/// A contract and what its owner decided about it.
+#[derive(Clone, Debug, Default)]
+pub struct Project {
+    /// The options.
+    pub config: Config,
+    /// The folder that paths of the options are relative to.
+    pub base: PathBuf,
+    /// Files and folders of the contract, beside those that the options name.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// A contract, read and understood.
+#[derive(Debug)]
+pub struct Contract {
+    /// The documents.
+    pub sources: Sources,
+    /// Every schema.
+    pub graph: Graph,
+    /// Every operation, of all documents together.
+    pub api: Api,
+    /// Every type.
+    pub shapes: Shapes,
+    /// The tables of all schemas.
+    pub tables: TableSet,
+    /// What was noticed.
+    pub diagnostics: Diagnostics,
+    /// What the shapes were made with.
+    pub options: Options,
+}
+
+/// Output, and what there is to say about it.
+#[derive(Debug)]
+pub struct Generated {
+    /// The files.
+    pub files: Files,
+    /// The contract that they were made from.
+    pub contract: Contract,
+    /// Constraints that an engine does not carry, and what enforces them.
+    pub losses: Vec<Loss>,
+}
+
+impl Project {
+    /// Reads a `codegen.toml`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds something that is no option.
+    pub fn from_config(path: &Path) -> Result<Self, Diagnostics> {
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            only(
+                Diagnostic::error("config", format!("cannot read {}: {e}", path.display()))
+                    .help("give the path of a codegen.toml, or the contract's own files"),
+            )
+        })?;
+        let config: Config = toml::from_str(&text).map_err(|e| {
+            let message = format!("{} is not a valid codegen.toml:\n{e}", path.display());
+            only(Diagnostic::error("config", message))
+        })?;
+        let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(Self { config, base, inputs: Vec::new() })
+    }
+
+    /// Reads the contract and decides all types.
+    ///
+    /// # Errors
+    /// Every problem of every file.
+    pub fn read(&self) -> Result<Contract, Diagnostics> {
+        let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
+        inputs.extend(self.inputs.iter().cloned());
+        let mounts: Vec<(String, PathBuf)> =
+            self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
+        let sources = load(&inputs, &mounts)?;
+        self.understand(sources)
+    }
+
+    /// The same for documents that were read already.
+    ///
+    /// # Errors
+    /// Every problem of every document.
+    pub fn understand(&self, mut sources: Sources) -> Result<Contract, Diagnostics> {
+        let unknown_keywords = match self.config.types.unknown_keywords {
+            UnknownKeywords::Deny => resolve::UnknownKeywords::Deny,
+            UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
+            UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
+        };
+        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let api = merged(apis);
+        let options = self.options(&graph, &mut diagnostics);
+        let compiled = patterns(&graph).unwrap_or_else(|errors| {
+            for (id, source, error) in errors {
+                diagnostics.push(
+                    Diagnostic::error("unsupported", format!("pattern `{source}`: {}", error.reason))
+                        .at(graph.schema(id).place.clone())
+                        .help("write it without look-around and back-references: they cannot be matched in linear time"),
+                );
+            }
+            BTreeMap::new()
+        });
+        let shapes = shape(&graph, &options, &places(&api));
+        let tables = TableSet::new(&graph, &shapes, compiled);
+        diagnostics.attach(&sources);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options })
+    }
+
+    /// Settles every selector of the configuration; one that names nothing is an error.
+    fn options(&self, graph: &Graph, diagnostics: &mut Diagnostics) -> Options {
+        let config = &self.config;
+        let mut options = Options::from_types(&config.types);
+        let problems = std::cell::RefCell::new(diagnostics);
+        let find = |selector: &str, option: &str| -> Vec<SchemaId> {
+            let found = select(graph, selector);
+            if found.is_empty() {
+                problems.borrow_mut().push(
+                    Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
+                        .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
+                );
+            }
+            found
+        };
+        for (selector, name) in &config.names {
+            options.names.extend(find(selector, "names").into_iter().map(|id| (id, name.clone())));
+        }
+        for selector in &config.secrets {
+            options.secrets.extend(find(selector, "secrets"));
+        }
+        for selector in &config.open {
+            options.open.extend(find(selector, "open"));
+        }
+        for (selector, path) in &config.replace {
+            options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
+        }
+        for area in &config.areas {
+            for wanted in &area.schemas {
+                let found: Vec<SchemaId> = graph
+                    .ids()
+                    .filter(|&id| shape::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
+                    .collect();
+                let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
+                options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));
+            }
+            if RESERVED.contains(&area.name.as_str()) {
+                problems.borrow_mut().push(
+                    Diagnostic::error("config", format!("no area can be called `{}`: generated code has a module of that name", area.name))
+                        .help("choose another name"),
+                );
+            }
+        }
+        options
+    }
+
+    /// Generates everything that the configuration asks for.
+    ///
+    /// # Errors
+    /// Every problem of the contract; nothing is written half.
+    pub fn generate(&self) -> Result<Generated, Diagnostics> {
+        let contract = self.read()?;
+        self.emit(contract)
+    }
+
+    /// The same for a contract that was read already.
+    ///
+    /// # Errors
+    /// Every problem of the contract.
+    pub fn emit(&self, mut contract: Contract) -> Result<Generated, Diagnostics> {
+        let mut modules: BTreeMap<String, (Vec<String>, TokenStream, Option<&'static str>)> = BTreeMap::new();
+        let mut losses = Vec::new();
+        let mut diagnostics = std::mem::take(&mut contract.diagnostics);
+        {
+            let Contract { graph, api, shapes, tables, options, .. } = &contract;
+            let builders = self.builders(graph, api, shapes);
+            let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders);
+            for (area, tokens) in emitter.areas() {
+                let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
+                let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
+                modules.insert(area, (vec![doc], tokens, None));
+            }
+            modules.insert("types".into(), (vec!["Every type of the contract by its own name.".into()], emitter.reexports(), None));
+            modules.insert("schemas".into(), (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None));
+            for table in &self.config.tables {
+                if let Some((name, tokens)) = self.table(table, &mut diagnostics) {
+                    modules.insert(name, (vec![table.doc.clone()], tokens, None));
+                }
+            }
+            if !api.operations.is_empty() {
+                let what = operations::Contract { graph, api, types: &emitter, config: &self.config.operations };
+                modules.insert("operations".into(), (vec!["The operations of the contract.".into()], operations::operations(what, &mut diagnostics), None));
+                if self.config.output.server {
+                    let tokens = server(what, &mut diagnostics);
+                    modules.insert("server".into(), (vec!["The server interface: a trait, and the router that calls it.".into()], tokens, Some("server")));
+                }
+                if self.config.output.client {
+                    let options = ClientOptions::from(&self.config.client);
+                    match client(api, graph, &emitter, &options) {
+                        Ok(module) => {
+                            losses = module.losses;
+                            diagnostics.append(module.diagnostics);
+                            modules.insert("client".into(), (vec!["The client: one method for each operation.".into()], module.tokens, Some("client")));
+                        }
+                        Err(problems) => diagnostics.append(problems),
+                    }
+                }
+            }
+        }
+        let files = self.print(&contract, modules, &mut diagnostics);
+        diagnostics.attach(&contract.sources);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        contract.diagnostics = diagnostics;
+        Ok(Generated { files, contract, losses })
+    }
+
+    fn print(
+        &self,
+        contract: &Contract,
+        mut modules: BTreeMap<String, (Vec<String>, TokenStream, Option<&'static str>)>,
+        diagnostics: &mut Diagnostics,
+    ) -> Files {
+        let folder = match self.config.output.layout {
+            Layout::Crate => "src/",
+            Layout::Modules => "",
+        };
+        let declarations = modules.iter().map(|(name, (_, _, feature))| {
+            let name = ident(name);
+            let gate = feature.map(|f| quote!(#[cfg(feature = #f)]));
+            quote!(#gate pub mod #name;)
+        });
+        let root = quote!(#(#declarations)*);
+        let version = if contract.api.version.is_empty() { String::new() } else { format!(", version {}", contract.api.version) };
+        let title = if contract.api.title.is_empty() { "the contract".to_owned() } else { crate::emit::markdown(&contract.api.title) };
+        let mut doc = vec![format!("Generated from {title}{version}.")];
+        doc.push(String::new());
+        doc.push("Inputs:".to_owned());
+        doc.push(String::new());
+        for source in contract.sources.sources.iter() {
+            doc.push(format!("* `{}` sha256 {}", source.name, source.digest.get(..16).unwrap_or(&source.digest)));
+        }
+        let root_name = match self.config.output.layout {
+            Layout::Crate => "lib",
+            Layout::Modules => "root",
+        };
+        modules.insert(root_name.to_owned(), (doc, root, None));
+        let mut files = Files::default();
+        for (name, (doc, tokens, _)) in modules {
+            let doc: Vec<&str> = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some(""))).collect();
+            match render::module(&doc, tokens) {
+                Ok(text) => files.insert(format!("{folder}{name}.rs"), text),
+                Err(error) => diagnostics.push(Diagnostic::error(
+                    "internal",
+                    format!("the generator wrote no valid Rust for module `{name}`: {error}"),
+                )),
+            }
+        }
+        if self.config.output.layout == Layout::Crate {
+            crate::package::add(self, contract, &mut files);
+        }
+        files
+    }
+
+    /// The module of a registry table.
+    fn table(&self, table: &crate::config::Table, diagnostics: &mut Diagnostics) -> Option<(String, TokenStream)> {
+        let path = self.base.join(&table.file);
+        let sources = match crate::load::load(std::slice::from_ref(&path), &[]) {
+            Ok(sources) => sources,
+            Err(problems) => {
+                diagnostics.append(problems);
+                return None;
+            }
+        };
+        let id = sources.ids().next()?;
+        let source = sources.get(id)?;
+        let mut own = Diagnostics::new();
+        let tokens = registry(table, id, &source.tree, &mut own);
+        own.attach(&sources);
+        diagnostics.append(own);
+        let name = names::field_name(&table.name).trim_start_matches("r#").to_owned();
+        Some((format!("{name}s"), tokens?))
+    }
+
+    /// The structs that get a builder.
+    fn builders(&self, graph: &Graph, api: &Api, shapes: &Shapes) -> BTreeSet<TypeId> {
+        let mut found = BTreeSet::new();
+        match self.config.types.builders {
+            Builders::None => {}
+            Builders::All => found.extend(shapes.ids()),
+            Builders::Requests => {
+                for operation in &api.operations {
+                    let bodies = operation.request_body.iter().flat_map(|b| &b.content);
+                    for schema in bodies.filter_map(|m| m.schema) {
+                        reach(shapes, shapes.of(schema), &mut found);
+                    }
+                }
+            }
+        }
+        let _ = graph;
+        found
+    }
+}
+
+fn only(diagnostic: Diagnostic) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    all.push(diagnostic);
+    all
+}
+
+/// Module names that generated code uses itself.
+const RESERVED: &[&str] = &["types", "schemas", "operations", "client", "server", "root", "lib"];
+
+fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
+    match ty {
+        TypeRef::Named(id) => {
+            if !found.insert(*id) {
+                return;
+            }
+            match &shapes.get(*id).body {
+                Body::Struct(s) => {
+                    s.fields.iter().for_each(|f| reach(shapes, &f.ty, found));
+                    s.additional.iter().for_each(|t| reach(shapes, t, found));
+                }
+                Body::Tagged(t) => t.variants.iter().for_each(|v| reach(shapes, &v.ty, found)),
+                Body::ByKind(v) => v.iter().for_each(|v| reach(shapes, &v.ty, found)),
+                Body::Newtype(inner) => reach(shapes, inner, found),
+                Body::Enum(_) | Body::Pending => {}
+            }
+        }
+        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => reach(shapes, t, found),
+        TypeRef::Tuple(inner) => inner.iter().for_each(|t| reach(shapes, t, found)),
+        _ => {}
+    }
+}
+
+/// The schemas whose location ends with a selector.
+#[must_use]
+pub fn select(graph: &Graph, selector: &str) -> Vec<SchemaId> {
+    let whole = |location: &str| {
+        location
+            .strip_suffix(selector)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['/', '#']) || selector.starts_with('#'))
+    };
+    graph.ids().filter(|&id| {
+        let location = graph.location(id);
+        whole(&location) || whole(location.trim_end_matches('#'))
+    }).collect()
+}
+
+/// Every place of an operation that has a type, with the name that an anonymous one takes.
+fn places(api: &Api) -> Vec<(SchemaId, String)> {
+    let mut out = Vec::new();
+    for operation in api.operations.iter().chain(&api.webhooks) {
+        operation_places(operation, &mut out);
+    }
+    out
+}
+
+fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
+    let base = names::type_name(&operation.id);
+    for parameter in &operation.parameters {
+        if let Some(schema) = parameter.schema {
+            out.push((schema, format!("{base}{}", names::variant_name(&parameter.name))));
+        }
+    }
+    if let Some(body) = &operation.request_body {
+        out.extend(body.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Body")))));
+    }
+    for response in &operation.responses {
+        let status = match response.status {
+            crate::api::Status::Code(code) => format!("{code}"),
+            crate::api::Status::Range(digit) => format!("{digit}xx"),
+            crate::api::Status::Default => "Default".to_owned(),
+        };
+        out.extend(response.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Answer{status}")))));
+        out.extend(response.headers.iter().filter_map(|h| Some((h.schema?, format!("{base}{}", names::variant_name(&h.name))))));
+    }
+}
+
+/// All documents' operations as one.
+fn merged(apis: Vec<Api>) -> Api {
+    let mut apis = apis.into_iter();
+    let mut all = apis.next().unwrap_or_default();
+    for api in apis {
+        all.tags.extend(api.tags);
+        all.operations.extend(api.operations);
+        all.webhooks.extend(api.webhooks);
+        all.servers.extend(api.servers);
+        all.security_schemes.extend(api.security_schemes);
+    }
+    all
+}

@@ -1,0 +1,392 @@
+//! Reading files, folders and texts into trees; no meaning yet, and never the network.
+//!
+//! A source's URI is its root `$id`, or one made from its name relative to the inputs, so that
+//! the same contract gives the same graph in every folder and on every machine.
+
+pub(crate) mod files;
+pub(crate) mod json;
+pub(crate) mod uri;
+pub(crate) mod yaml;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    diagnostics::{Diagnostic, Diagnostics},
+    tree::{Member, Place, Source, SourceId, Span, Tree, Value},
+};
+
+/// Levels of nesting that a document may have; bounds every recursion over trees.
+pub const MAX_DEPTH: usize = 200;
+
+/// Bytes that one document may have.
+const MAX_BYTES: usize = 256 << 20;
+
+/// Everything that was read, and where more may be read when a reference asks for it.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The documents: the inputs by name, then those that references asked for.
+    pub sources: Vec<Source>,
+    /// What was left out, and why.
+    pub notes: Diagnostics,
+    /// Per source: where it came from.
+    retrievals: Vec<Retrieval>,
+    /// Every URI that names a source as a whole, normalised.
+    names: BTreeMap<String, SourceId>,
+    /// The folder that all inputs lie in.
+    root: Option<PathBuf>,
+    mounts: Vec<Mount>,
+    offered: BTreeMap<String, Offer>,
+}
+
+#[derive(Clone, Debug)]
+struct Retrieval {
+    path: Option<PathBuf>,
+    input: bool,
+    broken: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Mount {
+    prefix: String,
+    path: PathBuf,
+}
+
+#[derive(Clone, Debug)]
+struct Offer {
+    name: String,
+    text: String,
+}
+
+/// Reads the inputs: files, and folders with everything in them that looks like a contract.
+///
+/// `mounts` answer URIs that start with a prefix from a folder (or a whole URI from a file).
+/// The error holds every problem of every file, with excerpts.
+pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources, Diagnostics> {
+    let mut sources = Sources::default();
+    let mut problems = Diagnostics::new();
+    for (prefix, path) in mounts {
+        sources.mount(prefix, path);
+    }
+    let mut found = Vec::new();
+    let mut folders = Vec::new();
+    for input in inputs {
+        match files::find(input) {
+            Ok(more) => {
+                let folder = files::absolute(input).unwrap_or_else(|_| input.clone());
+                let parent = folder.parent().map(Path::to_path_buf);
+                folders.push(if folder.is_dir() { folder } else { parent.unwrap_or_default() });
+                if more.is_empty() {
+                    let message = format!("no *.json, *.yaml or *.yml in {}", input.display());
+                    problems.push(Diagnostic::error("io", message));
+                }
+                found.extend(more);
+            }
+            Err(error) => {
+                problems.push(Diagnostic::error("io", format!("cannot read {}: {error}", input.display())));
+            }
+        }
+    }
+    let root = files::common(&folders).unwrap_or_default();
+    // A file that is named itself counts even when a folder holds it too.
+    found.sort_by(|left, right| (&left.path, right.explicit).cmp(&(&right.path, left.explicit)));
+    found.dedup_by(|later, kept| later.path == kept.path);
+    for file in found {
+        let name = files::relative(&root, &file.path).unwrap_or_else(|| file.path.display().to_string());
+        match fs::read(&file.path) {
+            Ok(bytes) => sources.input(name, Some(file.path), &bytes, file.explicit, None, &mut problems),
+            Err(error) => problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}"))),
+        }
+    }
+    sources.root = Some(root);
+    if sources.sources.is_empty() && !problems.has_errors() {
+        problems.push(Diagnostic::error("io", "the inputs hold no schema and no OpenAPI document"));
+    }
+    sources.or(problems)
+}
+
+impl Sources {
+    /// Reads texts: name (its ending tells YAML from JSON), retrieval URI (empty: made from
+    /// the name), content. All of them are inputs.
+    pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
+        let mut sources = Self::default();
+        let mut problems = Diagnostics::new();
+        for (name, uri, text) in texts {
+            let uri = Some(*uri).filter(|uri| !uri.is_empty());
+            sources.input((*name).to_owned(), None, text.as_bytes(), true, uri, &mut problems);
+        }
+        sources.or(problems)
+    }
+
+    /// Lets a folder answer the URIs that start with `prefix`, or a file one URI.
+    pub fn mount(&mut self, prefix: &str, path: &Path) {
+        let path = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        self.mounts.push(Mount { prefix: prefix.to_owned(), path });
+        // The longest prefix wins.
+        self.mounts.sort_by(|left, right| {
+            right.prefix.len().cmp(&left.prefix.len()).then_with(|| left.prefix.cmp(&right.prefix))
+        });
+    }
+
+    /// Lets a text answer one URI. It becomes a source only when a reference asks for it.
+    pub fn offer(&mut self, name: &str, uri: &str, text: &str) {
+        let offer = Offer { name: name.to_owned(), text: text.to_owned() };
+        self.offered.insert(uri::key(uri), offer);
+    }
+
+    /// The source behind an id.
+    #[must_use]
+    pub fn get(&self, id: SourceId) -> Option<&Source> {
+        self.sources.get(id.0 as usize)
+    }
+
+    /// All ids, in order.
+    pub fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
+        (0..u32::try_from(self.sources.len()).unwrap_or(u32::MAX)).map(SourceId)
+    }
+
+    /// Whether it was given, not asked for by a reference.
+    #[must_use]
+    pub fn is_input(&self, id: SourceId) -> bool {
+        self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.input)
+    }
+
+    /// Whether it could not be read; its tree is `null` then.
+    pub(crate) fn is_broken(&self, id: SourceId) -> bool {
+        self.retrievals.get(id.0 as usize).is_none_or(|retrieval| retrieval.broken)
+    }
+
+    /// The source that a URI names as a whole, by `$id` or by where it was read.
+    #[must_use]
+    pub fn find(&self, uri: &str) -> Option<SourceId> {
+        self.names.get(&uri::key(uri)).copied()
+    }
+
+    /// Every URI (normalised) that names a source as a whole.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, SourceId)> {
+        self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
+    }
+
+    /// Reads the document that a URI names, when a mount, an offer or a file beside the
+    /// referring one answers. `Ok(false)` when nothing does; problems of a document that is
+    /// there but cannot be read go to `problems`.
+    pub(crate) fn demand(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
+        let key = uri::key(uri);
+        if self.names.contains_key(&key) {
+            return false;
+        }
+        if let Some(offer) = self.offered.remove(&key) {
+            let id = self.add(offer.name, None, offer.text.as_bytes(), uri, false, problems);
+            self.names.insert(key, id);
+            return true;
+        }
+        let Some(path) = self.path_of(uri, from) else { return false };
+        let known = self.retrievals.iter().position(|each| each.path.as_ref() == Some(&path));
+        if let Some(known) = known {
+            self.names.insert(key, SourceId(u32::try_from(known).unwrap_or(u32::MAX)));
+            return true;
+        }
+        let name = self.name_of(&path);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let id = self.add(name, Some(path), &bytes, uri, false, problems);
+                self.names.insert(key, id);
+                true
+            }
+            Err(error) => {
+                problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}")));
+                false
+            }
+        }
+    }
+
+    fn name_of(&self, path: &Path) -> String {
+        let root = self.root.as_deref().and_then(|root| files::relative(root, path));
+        let mount = self.mounts.iter().find_map(|mount| files::relative(mount.path.parent()?, path));
+        root.or(mount).unwrap_or_else(|| path.display().to_string())
+    }
+
+    /// The file that a URI stands for.
+    fn path_of(&self, uri: &str, from: SourceId) -> Option<PathBuf> {
+        for mount in &self.mounts {
+            if mount.path.is_file() {
+                if uri::key(&mount.prefix) == uri::key(uri) {
+                    return Some(mount.path.clone());
+                }
+            } else if let Some(rest) = uri.strip_prefix(&mount.prefix) {
+                let rest = uri::decode(rest.trim_start_matches('/'))?;
+                if let Some(path) = files::below(&mount.path, &rest) {
+                    return Some(path);
+                }
+            }
+        }
+        let root = self.root.as_deref()?;
+        if let Some(rest) = uri.strip_prefix("file:///") {
+            return files::below(root, &uri::decode(rest)?);
+        }
+        let (prefix, folder) = self.implied(root, from)?;
+        let rest = uri::decode(uri.strip_prefix(&prefix)?)?;
+        let inside = folder.join(rest);
+        files::below(root, &files::relative(root, &inside)?)
+    }
+
+    /// The URI prefix and the folder that a source's `$id` and file name agree on:
+    /// `https://x/v1/a.schema.json` in `schemas/v1/a.schema.json` makes `https://x/` `schemas/`.
+    fn implied(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
+        let source = self.get(from)?;
+        let path = self.retrievals.get(from.0 as usize)?.path.as_deref()?;
+        let mut folder = path.to_path_buf();
+        let (authority, mut address) = match source.uri.split_once("://") {
+            Some((_, rest)) => {
+                let start = source.uri.len() - rest.len() + rest.find('/')?;
+                source.uri.split_at_checked(start)?
+            }
+            None => return None,
+        };
+        let mut agreed = false;
+        while let Some((before, last)) = address.rsplit_once('/') {
+            let name = folder.file_name()?.to_str()?;
+            let same = last == name || (!agreed && name.strip_prefix(last).is_some_and(|rest| rest.starts_with('.')));
+            if !same || folder == root {
+                break;
+            }
+            folder.pop();
+            address = before;
+            agreed = true;
+        }
+        agreed.then(|| (format!("{authority}{address}/"), folder))
+    }
+
+    fn input(
+        &mut self,
+        name: String,
+        path: Option<PathBuf>,
+        bytes: &[u8],
+        explicit: bool,
+        uri: Option<&str>,
+        problems: &mut Diagnostics,
+    ) {
+        let retrieval = uri.map_or_else(|| uri::of_name(&name), str::to_owned);
+        let id = self.add(name, path, bytes, &retrieval, true, problems);
+        let Some(source) = self.get(id) else { return };
+        if !explicit && !self.is_broken(id) && !files::is_contract(&source.tree) {
+            let message = format!("{} is neither a schema nor an OpenAPI document", source.name);
+            let help = "name the file itself as an input to have it read all the same";
+            self.notes.push(Diagnostic::note("skipped", message).help(help));
+            self.sources.pop();
+            self.retrievals.pop();
+            return;
+        }
+        let address = source.uri.clone();
+        for each in [address, retrieval] {
+            self.names.entry(uri::key(&each)).or_insert(id);
+        }
+    }
+
+    /// Parses and appends; a document that cannot be read becomes a broken source, so that
+    /// diagnostics can show it.
+    fn add(
+        &mut self,
+        name: String,
+        path: Option<PathBuf>,
+        bytes: &[u8],
+        retrieval: &str,
+        input: bool,
+        problems: &mut Diagnostics,
+    ) -> SourceId {
+        let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
+        let digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let (text, tree, found) = read(id, &name, bytes);
+        let broken = tree.is_none() || found.iter().any(|each| each.severity == crate::diagnostics::Severity::Error);
+        problems.extend(found);
+        let tree = tree.unwrap_or(Tree { value: Value::Null, span: Span::default() });
+        let uri = identifier(&tree)
+            .and_then(|id| uri::resolve(retrieval, id).ok())
+            .map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri);
+        self.sources.push(Source { name, uri, text: Arc::from(text), tree, digest });
+        self.retrievals.push(Retrieval { path, input, broken });
+        if !input {
+            let address = self.get(id).map(|source| uri::key(&source.uri)).unwrap_or_default();
+            self.names.entry(address).or_insert(id);
+        }
+        id
+    }
+
+    fn or(self, mut problems: Diagnostics) -> Result<Self, Diagnostics> {
+        if problems.has_errors() {
+            problems.attach(&self);
+            problems.sort();
+            Err(problems)
+        } else {
+            Ok(self)
+        }
+    }
+}
+
+/// The `$id` of a root that is a schema; fragments of old drafts name no document.
+fn identifier(tree: &Tree) -> Option<&str> {
+    if tree.get("openapi").is_some() {
+        return None;
+    }
+    tree.get("$id").and_then(Tree::as_str).filter(|id| !id.is_empty() && !id.starts_with('#'))
+}
+
+/// Bytes as text and tree, with what is wrong with them.
+fn read(id: SourceId, name: &str, bytes: &[u8]) -> (String, Option<Tree>, Vec<Diagnostic>) {
+    let refuse = |at: usize, code, message: String, text: String| {
+        let place = Place { source: id, pointer: String::new(), span: span(at, at + 1) };
+        (text, None, vec![Diagnostic::error(code, message).at(place)])
+    };
+    if bytes.len() > MAX_BYTES {
+        return refuse(0, "unsupported", format!("a document of more than {MAX_BYTES} bytes"), String::new());
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            let message = format!("byte {at} is not UTF-8");
+            return refuse(at, "encoding", message, String::from_utf8_lossy(bytes).into_owned());
+        }
+    };
+    if text.starts_with('\u{feff}') {
+        let message = "a byte order mark: save the file as UTF-8 without one".to_owned();
+        return refuse(0, "encoding", message, text.to_owned());
+    }
+    let (tree, problems) = if files::is_yaml(name) { yaml::parse(id, text) } else { json::parse(id, text) };
+    (text.to_owned(), tree, problems)
+}
+
+pub(crate) fn span(start: usize, end: usize) -> Span {
+    let narrow = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+    Span { start: narrow(start), end: narrow(end) }
+}
+
+/// Keys of the object being read, hashed only once there are many.
+#[derive(Default)]
+pub(crate) struct Seen {
+    keys: HashMap<String, Span>,
+}
+
+impl Seen {
+    /// Where the key stood before, `None` for a new one.
+    pub(crate) fn insert(&mut self, key: &str, members: &[Member]) -> Option<Span> {
+        const FEW: usize = 12;
+        if members.len() < FEW {
+            return members.iter().find(|member| member.key == key).map(|member| member.key_span);
+        }
+        // `members` grows by one between calls, so that only new ones are missing here.
+        for member in members.iter().skip(self.keys.len()) {
+            self.keys.insert(member.key.clone(), member.key_span);
+        }
+        self.keys.get(key).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests;

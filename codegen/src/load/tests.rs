@@ -1,0 +1,301 @@
+//! Readers against tables of texts; positions are compared as `line:column`.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::tree::{Tree, Value};
+
+/// A tree as compact text with spans: `{a@1:2=1@1:6}`.
+fn show(text: &str, tree: &Tree) -> String {
+    let at = |span: Span| {
+        let before = &text[..span.start as usize];
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|each| *each != '\n').count() + 1;
+        format!("@{line}:{column}")
+    };
+    let body = match &tree.value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(text) => text.clone(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(|each| show(text, each)).collect::<Vec<_>>().join(" "))
+        }
+        Value::Object(list) => {
+            let member = |each: &Member| format!("{}{}={}", each.key, at(each.key_span), show(text, &each.value));
+            format!("{{{}}}", list.iter().map(member).collect::<Vec<_>>().join(" "))
+        }
+    };
+    format!("{body}{}", at(tree.span))
+}
+
+/// The tree, or the problems as `code pointer line:column`.
+fn outcome(name: &str, text: &[u8]) -> String {
+    let (read_text, tree, problems) = read(SourceId(0), name, text);
+    if problems.is_empty() {
+        return show(&read_text, &tree.unwrap());
+    }
+    let shown = |each: &Diagnostic| {
+        let place = each.place.as_ref().unwrap();
+        let before = &read_text[..place.span.start as usize];
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|each| *each != '\n').count() + 1;
+        format!("{} {} {line}:{column}", each.code, place.pointer)
+    };
+    problems.iter().map(shown).collect::<Vec<_>>().join("; ")
+}
+
+fn check(name: &str, cases: &[(&str, &str)]) {
+    let mut wrong = String::new();
+    for (text, expected) in cases {
+        let found = outcome(name, text.as_bytes());
+        if found != *expected {
+            wrong += &format!("{text:?}\n  expected {expected}\n  found    {found}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn json_values() {
+    check(
+        "a.json",
+        &[
+            ("null", "null@1:1"),
+            (" true", "true@1:2"),
+            ("\tfalse\n", "false@1:2"),
+            ("0", "0@1:1"),
+            ("-0", "-0@1:1"),
+            ("-12.50e+3", "-12.50e+3@1:1"),
+            ("123456789012345678901234567890.10", "123456789012345678901234567890.10@1:1"),
+            (r#""a\"\\\/\b\f\n\r\tb""#, r#""a\"\\/\u{8}\u{c}\n\r\tb"@1:1"#),
+            (r#""\u00e9\ud83d\ude00é""#, r#""é😀é"@1:1"#),
+            (r#""\u007f""#, r#""\u{7f}"@1:1"#),
+            ("[]", "[]@1:1"),
+            ("[ ]", "[]@1:1"),
+            ("[1,\n 2]", "[1@1:2 2@2:2]@1:1"),
+            ("{}", "{}@1:1"),
+            ("{\"a\": 1,\n  \"b\": [{}]}", "{a@1:2=1@1:7 b@2:3=[{}@2:9]@2:8}@1:1"),
+            ("{\"é\": {\"\": null}}", "{é@1:2={@1:8=null@1:12}@1:7}@1:1"),
+            ("{\"a\\nb\":1}", "{a\nb@1:2=1@1:9}@1:1"),
+        ],
+    );
+}
+
+#[test]
+fn json_errors() {
+    check(
+        "a.json",
+        &[
+            ("", "syntax  1:1"),
+            ("  \n", "syntax  2:1"),
+            ("{", "syntax  1:2"),
+            ("[1", "syntax  1:3"),
+            ("[1,]", "syntax  1:3"),
+            ("{\"a\":1,}", "syntax  1:7"),
+            ("[1 2]", "syntax  1:4"),
+            ("{\"a\" 1}", "syntax  1:6"),
+            ("{a:1}", "syntax  1:2"),
+            ("{'a':1}", "syntax  1:2"),
+            ("{\"a\":'b'}", "syntax /a 1:6"),
+            ("{\"a\":[0,01]}", "syntax /a/1 1:9"),
+            ("1.", "syntax  1:1"),
+            (".5", "syntax  1:1"),
+            ("+1", "syntax  1:1"),
+            ("1e", "syntax  1:1"),
+            ("0x10", "syntax  1:1"),
+            ("NaN", "syntax  1:1"),
+            ("-Infinity", "syntax  1:1"),
+            ("nul", "syntax  1:1"),
+            ("nullx", "syntax  1:1"),
+            ("True", "syntax  1:1"),
+            ("1 1", "syntax  1:3"),
+            ("{} x", "syntax  1:4"),
+            ("// c\n1", "syntax  1:1"),
+            ("\"a", "syntax  1:1"),
+            ("\"a\tb\"", "syntax  1:3"),
+            ("\"\\x\"", "syntax  1:2"),
+            ("\"\\u12g4\"", "syntax  1:2"),
+            ("{\"a/b\":{\"c~d\":\"\\ud800\"}}", "encoding /a~1b/c~0d 1:16"),
+            ("[\"\\ud800\\u0041\"]", "encoding /0 1:3"),
+            ("\"\\udc00\"", "encoding  1:2"),
+            ("{\"a\":1,\"b\":2,\"a\":3}", "duplicate-key /a 1:14"),
+            ("{\"x\":{\"a\":1,\n\"a\":{\"b\":1,\"b\":2}}}", "duplicate-key /x/a 2:1; duplicate-key /x/a/b 2:12"),
+            ("{\"\\u0061\":1,\"a\":3}", "duplicate-key /a 1:13"),
+            ("\u{feff}{}", "encoding  1:1"),
+        ],
+    );
+    assert_eq!(outcome("a.json", b"{\"a\": \"\xff\"}"), "encoding  1:8");
+    let deep = format!("{}1{}", "[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1));
+    assert!(outcome("a.json", deep.as_bytes()).starts_with("depth /0/0"));
+    let fits = format!("{}1{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    assert!(outcome("a.json", fits.as_bytes()).starts_with("[["));
+    let wide: Vec<String> = (0..40).map(|at| format!("\"k{at}\":0")).collect();
+    let text = format!("{{{},\"k3\":1,\"k39\":1}}", wide.join(","));
+    assert_eq!(outcome("a.json", text.as_bytes()).matches("duplicate-key").count(), 2);
+}
+
+#[test]
+fn yaml_values() {
+    check(
+        "a.yaml",
+        &[
+            ("a: 1\nb: two", "{a@1:1=1@1:4 b@2:1=\"two\"@2:4}@1:1"),
+            ("- a\n- - b\n  - c\n", "[\"a\"@1:3 [\"b\"@2:5 \"c\"@3:5]@2:3]@1:1"),
+            ("a:\n  b:\n    c: null", "{a@1:1={b@2:3={c@3:5=null@3:8}@3:5}@2:3}@1:1"),
+            ("{a: [1, 2.50], b: {}}", "{a@1:2=[1@1:6 2.50@1:9]@1:5 b@1:16={}@1:19}@1:1"),
+            ("é: ü\nb: ö", "{é@1:1=\"ü\"@1:4 b@2:1=\"ö\"@2:4}@1:1"),
+            ("a: yes\r\nb: on\r\nc: no", "{a@1:1=\"yes\"@1:4 b@2:1=\"on\"@2:4 c@3:1=\"no\"@3:4}@1:1"),
+            ("[true, False, TRUE, ~, Null, '']", "[true@1:2 false@1:8 true@1:15 null@1:21 null@1:24 \"\"@1:30]@1:1"),
+            ("['1', \"2\", 3]", "[\"1\"@1:2 \"2\"@1:7 3@1:12]@1:1"),
+            ("200: ok\n'201': ok", "{200@1:1=\"ok\"@1:6 201@2:1=\"ok\"@2:8}@1:1"),
+            ("v: 3.1.0\nd: 2024-01-01\nt: 12:30", "{v@1:1=\"3.1.0\"@1:4 d@2:1=\"2024-01-01\"@2:4 t@3:1=\"12:30\"@3:4}@1:1"),
+            ("[1e3, -0, 1_000, 0b1, e5, +, .]", "[1e3@1:2 -0@1:7 \"1_000\"@1:11 \"0b1\"@1:18 \"e5\"@1:23 \"+\"@1:27 \".\"@1:30]@1:1"),
+            ("a: |\n  x\n  y\nb: >\n  x\n  y\n", "{a@1:1=\"x\\ny\\n\"@2:3 b@4:1=\"x y\\n\"@5:3}@1:1"),
+            ("a: &x {b: 1}\nc: *x", "{a@1:1={b@1:8=1@1:11}@1:4 c@2:1={b@1:8=1@1:11}@1:4}@1:1"),
+            ("---\na: 1\n...\n", "{a@2:1=1@2:4}@2:1"),
+            ("# comment\na: 1 # more", "{a@2:1=1@2:4}@2:1"),
+            ("\"<<\": 1", "{<<@1:1=1@1:7}@1:1"),
+            ("a:", "{a@1:1=null@1:2}@1:1"),
+            ("just text", "\"just text\"@1:1"),
+        ],
+    );
+}
+
+#[test]
+fn yaml_errors() {
+    check(
+        "a.yml",
+        &[
+            ("", "syntax  1:1"),
+            ("# only\n", "syntax  1:1"),
+            ("a: 1\na: 2", "duplicate-key /a 2:1"),
+            ("x:\n  a: 1\n  b: 2\n  a: {c: 1, c: 2}", "duplicate-key /x/a 4:3; duplicate-key /x/a/c 4:13"),
+            ("<<: {a: 1}", "unsupported  1:1"),
+            ("a: !!str 1", "unsupported /a 1:4"),
+            ("a: !x 1", "unsupported /a 1:4"),
+            ("? [a]\n: 1", "unsupported  1:3"),
+            ("a: 0x1F", "syntax /a 1:4"),
+            ("a: 0o17", "syntax /a 1:4"),
+            ("a:\n  - 012", "syntax /a/0 2:5"),
+            ("a: +1", "syntax /a 1:4"),
+            ("a: .5", "syntax /a 1:4"),
+            ("a: 1.", "syntax /a 1:4"),
+            ("a: .inf", "syntax /a 1:4"),
+            ("a: -.INF", "syntax /a 1:4"),
+            ("a: .nan", "syntax /a 1:4"),
+            ("--- 1\n--- 2", "unsupported  2:1"),
+            ("a: [1", "syntax /a/1 1:6"),
+            ("a: *x", "syntax /a 1:4"),
+            ("a: &x [*x]", "syntax /a/0 1:8"),
+            ("\u{feff}a: 1", "encoding  1:1"),
+        ],
+    );
+    let deep = "[".repeat(MAX_DEPTH + 5) + &"]".repeat(MAX_DEPTH + 5);
+    assert!(outcome("a.yaml", deep.as_bytes()).starts_with("depth /0/0"));
+    let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
+    for (from, to) in "abcdefghi".chars().zip("bcdefghij".chars()) {
+        bomb += &format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 10].join(", "));
+    }
+    assert!(outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
+    let mut tower = String::from("a0: &a0 [x]\n");
+    for at in 1..400 {
+        tower += &format!("a{at}: &a{at} [*a{}]\n", at - 1);
+    }
+    assert!(outcome("a.yaml", tower.as_bytes()).starts_with("depth /"));
+}
+
+#[test]
+fn sources_from_texts() {
+    let sources = Sources::from_texts(&[
+        ("v1/a.schema.json", "", r#"{"$id": "https://x.y/a.json"}"#),
+        ("v1/b c.yaml", "", "type: string"),
+        ("c.json", "https://z/c.json", r#"{"$id": "d.json"}"#),
+    ])
+    .unwrap();
+    let uris: Vec<&str> = sources.sources.iter().map(|each| each.uri.as_str()).collect();
+    assert_eq!(uris, ["https://x.y/a.json", "file:///v1/b%20c.yaml", "https://z/d.json"]);
+    assert_eq!(sources.find("file:///v1/a.schema.json"), Some(SourceId(0)));
+    assert_eq!(sources.find("https://x.y/a.json#"), Some(SourceId(0)));
+    assert_eq!(sources.find("https://z/c.json"), Some(SourceId(2)));
+    assert_eq!(sources.sources[1].digest, "fa248ef0e70c38aa1786a0b3c42235329e5bb9b5fd7535fe0f60a0144608c48f");
+    assert!(Sources::from_texts(&[("a.json", "", "{")]).unwrap_err().has_errors());
+}
+
+/// A folder of its own below the target folder.
+fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let root = std::env::temp_dir().join(format!("contract-codegen-load-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&root);
+    for (file, text) in files {
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+#[test]
+fn folders() {
+    let root = folder(
+        "folders",
+        &[
+            ("b.json", r#"{"type": "object"}"#),
+            ("a/z.yaml", "openapi: 3.1.0"),
+            ("a/y.yml", "$id: https://x.y/y\n"),
+            ("table.json", r#"{"codes": []}"#),
+            ("fixtures/x.json", r#"{"type": "object"}"#),
+            (".hidden/x.json", r#"{"type": "object"}"#),
+            ("notes.txt", "type: object"),
+        ],
+    );
+    let sources = load(std::slice::from_ref(&root), &[]).unwrap();
+    let names: Vec<&str> = sources.sources.iter().map(|each| each.name.as_str()).collect();
+    assert_eq!(names, ["a/y.yml", "a/z.yaml", "b.json"]);
+    assert_eq!(sources.sources[2].uri, "file:///b.json");
+    let notes: Vec<&str> = sources.notes.iter().map(|each| each.message.as_str()).collect();
+    assert_eq!(notes, ["table.json is neither a schema nor an OpenAPI document"]);
+
+    let named = load(&[root.join("table.json"), root.join("a"), root.join("a/y.yml")], &[]).unwrap();
+    let names: Vec<&str> = named.sources.iter().map(|each| each.name.as_str()).collect();
+    assert_eq!(names, ["a/y.yml", "a/z.yaml", "table.json"]);
+
+    let missing = load(&[root.join("nothing.json")], &[]).unwrap_err();
+    assert!(missing.render(false).starts_with("error[io]: cannot read "), "{missing}");
+    let empty = load(&[root.join("fixtures/x.json"), root.join(".hidden")], &[]).unwrap();
+    assert_eq!(empty.sources.len(), 2);
+    fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn on_demand() {
+    let root = folder(
+        "demand",
+        &[
+            ("in/main.json", r#"{"$id": "https://x.y/s/in/main.json"}"#),
+            ("in/other.json", r#"{"$id": "https://x.y/s/in/other.json"}"#),
+            ("in/plain.schema.json", r#"{"type": "string"}"#),
+            ("in/broken.json", "{"),
+            ("vendor/v/a.json", r#"{"type": "string"}"#),
+            ("outside.json", r#"{"type": "string"}"#),
+        ],
+    );
+    let mounts = [("https://vendor/".to_owned(), root.join("vendor")), ("urn:one".to_owned(), root.join("outside.json"))];
+    let mut sources = load(&[root.join("in/main.json")], &mounts).unwrap();
+    let from = SourceId(0);
+    let mut ask = |uri: &str| {
+        let mut problems = Diagnostics::new();
+        let found = sources.demand(uri, from, &mut problems);
+        (found, problems.len(), sources.find(uri).and_then(|id| sources.get(id)).map(|source| source.name.clone()))
+    };
+    assert_eq!(ask("https://x.y/s/in/other.json"), (true, 0, Some("other.json".to_owned())));
+    assert_eq!(ask("file:///plain"), (true, 0, Some("plain.schema.json".to_owned())));
+    assert_eq!(ask("https://x.y/s/in/plain.schema.json"), (true, 0, Some("plain.schema.json".to_owned())));
+    assert_eq!(ask("file:///broken.json"), (true, 1, Some("broken.json".to_owned())));
+    assert_eq!(ask("file:///../outside.json"), (false, 0, None));
+    assert_eq!(ask("file:///%2e%2e/outside.json"), (false, 0, None));
+    assert_eq!(ask("https://x.y/s/outside.json"), (false, 0, None));
+    assert_eq!(ask("https://elsewhere/a.json"), (false, 0, None));
+    assert_eq!(ask("https://vendor/v/a"), (true, 0, Some("vendor/v/a.json".to_owned())));
+    assert_eq!(ask("urn:one"), (true, 0, Some("outside.json".to_owned())));
+    fs::remove_dir_all(&root).unwrap();
+}

@@ -1,0 +1,117 @@
+//! URI arithmetic (RFC 3986) on strings: bases, references, fragments.
+
+use fluent_uri::{Uri, UriRef};
+
+/// A reference split and made absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Absolute {
+    /// Without fragment.
+    pub(crate) uri: String,
+    /// Percent-decoded; `None` without `#`.
+    pub(crate) fragment: Option<String>,
+}
+
+/// Resolves a reference against an absolute base (RFC 3986, 5.2).
+///
+/// The fragment may hold characters that a URI should escape, since a key of `$defs` such
+/// as `Page<Lot>` is written into references unescaped more often than not.
+/// The error says what is wrong with the reference.
+pub(crate) fn resolve(base: &str, reference: &str) -> Result<Absolute, String> {
+    let (address, fragment) = match reference.split_once('#') {
+        Some((address, fragment)) => (address, Some(fragment)),
+        None => (reference, None),
+    };
+    let fragment = match fragment {
+        Some(text) => Some(decode(text).ok_or_else(|| format!("`#{text}` is not percent-encoded UTF-8"))?),
+        None => None,
+    };
+    if address.is_empty() {
+        return Ok(Absolute { uri: base.to_owned(), fragment });
+    }
+    let relative = UriRef::parse(address).map_err(|_| format!("`{address}` is not a URI reference"))?;
+    let base = Uri::parse(base).map_err(|_| format!("its base `{base}` is not an absolute URI"))?;
+    let absolute = relative
+        .resolve_against(&base)
+        .map_err(|_| format!("`{address}` cannot be resolved against `{base}`"))?;
+    Ok(Absolute { uri: absolute.into_string(), fragment })
+}
+
+/// What two spellings of one URI share (RFC 3986, 6.2.2); the key of every table of URIs.
+pub(crate) fn key(uri: &str) -> String {
+    let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
+    Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string())
+}
+
+/// Whether it is an absolute URI.
+pub(crate) fn is_absolute(uri: &str) -> bool {
+    Uri::parse(uri).is_ok()
+}
+
+/// Percent-decodes; `None` for a broken escape or bytes that are not UTF-8.
+pub(crate) fn decode(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let high = char::from(bytes.next()?).to_digit(16)?;
+            let low = char::from(bytes.next()?).to_digit(16)?;
+            out.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// A relative file name as a `file` URI that names no machine: `file:///v1/stock.json`.
+pub(crate) fn of_name(name: &str) -> String {
+    let mut uri = String::from("file:///");
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/') {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolves() {
+        let cases = [
+            ("https://x.y/a/b.json", "c.json", "https://x.y/a/c.json", None),
+            ("https://x.y/a/b.json", "../c.json#/x", "https://x.y/c.json", Some("/x")),
+            ("https://x.y/a/b.json", "/c", "https://x.y/c", None),
+            ("https://x.y/a/b.json", "//z/c", "https://z/c", None),
+            ("https://x.y/a/b.json", "#", "https://x.y/a/b.json", Some("")),
+            ("https://x.y/a/b.json", "#/a%25b", "https://x.y/a/b.json", Some("/a%b")),
+            ("https://x.y/a/b.json", "#/Page<Lot>", "https://x.y/a/b.json", Some("/Page<Lot>")),
+            ("https://x.y/a/b.json", "?q", "https://x.y/a/b.json?q", None),
+            ("urn:x:y", "#a", "urn:x:y", Some("a")),
+            ("urn:x:y", "urn:x:z#a", "urn:x:z", Some("a")),
+            ("file:///a/b.yaml", "./c.yaml", "file:///a/c.yaml", None),
+        ];
+        for (base, reference, uri, fragment) in cases {
+            let expected = Absolute { uri: uri.to_owned(), fragment: fragment.map(str::to_owned) };
+            assert_eq!(resolve(base, reference), Ok(expected), "{base} {reference}");
+        }
+        for reference in ["a b", "#/%zz", "#%ff", "urn%3", "http://[x"] {
+            assert!(resolve("https://x.y/", reference).is_err(), "{reference}");
+        }
+        assert!(resolve("nonsense", "b.json").is_err());
+    }
+
+    #[test]
+    fn keys() {
+        assert_eq!(key("HTTPS://X.y/%7Ea/../b#"), "https://x.y/b");
+        assert_eq!(key("https://x.y/%7ea"), "https://x.y/~a");
+        assert_eq!(of_name("a b/ü.json"), "file:///a%20b/%C3%BC.json");
+    }
+}

@@ -1,0 +1,353 @@
+//! YAML 1.2 as JSON: the core schema's types, no tags, no merge keys, aliases with a cap.
+//!
+//! What YAML versions or libraries disagree on is refused with a place instead of guessed:
+//! `012`, `0x1F`, `+1`, `.5`, `.inf`, `<<`.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+
+use crate::{
+    diagnostics::Diagnostic,
+    tree::{Member, Place, SourceId, Span, Tree, Value, join},
+};
+
+use super::{MAX_DEPTH, Seen};
+
+/// Values that aliases may add to one document, against documents that grow without bound.
+const MAX_EXPANDED: usize = 200_000;
+
+/// Reads a whole document; as [`super::json::parse`].
+pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
+    let mut builder = Builder {
+        source,
+        offsets: Offsets::new(text),
+        text,
+        stack: Vec::new(),
+        anchors: HashMap::new(),
+        expanded: 0,
+        root: None,
+        problems: Vec::new(),
+    };
+    let mut parser = Parser::new_from_str(text);
+    let mut documents = 0;
+    while let Some(next) = parser.next_event() {
+        let outcome = match next {
+            Err(error) => {
+                let at = builder.offsets.byte(error.marker());
+                let message = error.info().to_owned();
+                Err(Box::new(Diagnostic::error("syntax", message).at(builder.place(super::span(at, at)))))
+            }
+            Ok((Event::StreamEnd, _)) => break,
+            Ok((Event::DocumentStart(_), span)) => {
+                documents += 1;
+                let span = builder.span(span);
+                if documents > 1 {
+                    Err(builder.fail("unsupported", span, "a second YAML document in one file"))
+                } else {
+                    Ok(())
+                }
+            }
+            Ok((event, span)) => {
+                let span = builder.span(span);
+                builder.event(event, span)
+            }
+        };
+        if let Err(problem) = outcome {
+            builder.problems.push(*problem);
+            return (None, builder.problems);
+        }
+    }
+    if builder.root.is_none() {
+        let problem = builder.fail("syntax", Span::default(), "the document is empty");
+        builder.problems.push(*problem);
+    }
+    (builder.root, builder.problems)
+}
+
+/// Character offsets, which the parser counts, as byte offsets.
+struct Offsets {
+    /// Empty for ASCII, where both are the same.
+    bytes: Vec<u32>,
+    length: usize,
+}
+
+impl Offsets {
+    fn new(text: &str) -> Self {
+        let bytes = if text.is_ascii() {
+            Vec::new()
+        } else {
+            text.char_indices().map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)).collect()
+        };
+        Self { bytes, length: text.len() }
+    }
+
+    fn byte(&self, marker: &Marker) -> usize {
+        if self.bytes.is_empty() {
+            return marker.index().min(self.length);
+        }
+        self.bytes.get(marker.index()).map_or(self.length, |at| *at as usize)
+    }
+}
+
+enum Open {
+    Sequence { anchor: usize, start: u32, elements: Vec<Tree>, height: usize },
+    Mapping { anchor: usize, start: u32, members: Vec<Member>, seen: Seen, key: Option<Key>, height: usize },
+}
+
+struct Key {
+    text: String,
+    span: Span,
+    /// A repetition: its value is read and dropped.
+    dropped: bool,
+}
+
+/// An anchored value, its size and how deep it is, for the caps.
+struct Anchored {
+    tree: Tree,
+    size: usize,
+    height: usize,
+}
+
+struct Builder<'a> {
+    source: SourceId,
+    offsets: Offsets,
+    text: &'a str,
+    stack: Vec<Open>,
+    anchors: HashMap<usize, Anchored>,
+    expanded: usize,
+    root: Option<Tree>,
+    problems: Vec<Diagnostic>,
+}
+
+type Outcome<T> = Result<T, Box<Diagnostic>>;
+
+impl Builder<'_> {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Outcome<()> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.refuse_tag(tag.as_deref(), span)?;
+                let plain = matches!(style, ScalarStyle::Plain);
+                if self.wants_key() {
+                    return self.key(text.into_owned(), plain, span);
+                }
+                let value =
+                    if plain { self.plain(&text, span)? } else { Value::String(text.into_owned()) };
+                self.finish(Tree { value, span }, anchor, 0)
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.open(tag.as_deref(), span)?;
+                self.stack.push(Open::Sequence { anchor, start: span.start, elements: Vec::new(), height: 0 });
+                Ok(())
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.open(tag.as_deref(), span)?;
+                self.stack.push(Open::Mapping {
+                    anchor,
+                    start: span.start,
+                    members: Vec::new(),
+                    seen: Seen::default(),
+                    key: None,
+                    height: 0,
+                });
+                Ok(())
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
+                Ok(())
+            }
+        }
+    }
+
+    fn wants_key(&self) -> bool {
+        matches!(self.stack.last(), Some(Open::Mapping { key: None, .. }))
+    }
+
+    fn key(&mut self, text: String, plain: bool, span: Span) -> Outcome<()> {
+        if plain && text == "<<" {
+            let help = "merge keys were dropped from YAML 1.2; use `$ref` or `allOf`, or quote the key";
+            return Err(Box::new(self.fail("unsupported", span, "a YAML merge key").help(help)));
+        }
+        let pointer = join(&self.pointer(), &text);
+        let Some(Open::Mapping { members, seen, key, .. }) = self.stack.last_mut() else { return Ok(()) };
+        let first = seen.insert(&text, members);
+        if let Some(first) = first {
+            let place = Place { source: self.source, pointer, span };
+            let earlier = Place { span: first, ..place.clone() };
+            self.problems.push(
+                Diagnostic::error("duplicate-key", format!("the key `{text}` is here twice"))
+                    .at(place)
+                    .label(earlier, "first here"),
+            );
+        }
+        *key = Some(Key { text, span, dropped: first.is_some() });
+        Ok(())
+    }
+
+    fn open(&self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
+        self.refuse_tag(tag, span)?;
+        if self.wants_key() {
+            return Err(self.fail("unsupported", span, "a YAML key that is not a scalar"));
+        }
+        self.check_depth(0, span)
+    }
+
+    fn check_depth(&self, height: usize, span: Span) -> Outcome<()> {
+        if self.stack.len() + height >= MAX_DEPTH {
+            return Err(self.fail("depth", span, &format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        Ok(())
+    }
+
+    fn refuse_tag(&self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
+        let Some(tag) = tag else { return Ok(()) };
+        let problem = self.fail("unsupported", span, &format!("the YAML tag `{}{}`", tag.handle, tag.suffix));
+        Err(Box::new(problem.help("a contract is JSON data, which has no tags; quote strings instead")))
+    }
+
+    fn close(&mut self, span: Span) -> Outcome<()> {
+        // The end of a block lies where the next line's content starts: step back to the text.
+        let end = match self.text.get(..span.end as usize) {
+            Some(before) if span.start == span.end => before.trim_end().len(),
+            _ => span.end as usize,
+        };
+        let end = u32::try_from(end).unwrap_or(u32::MAX);
+        match self.stack.pop() {
+            Some(Open::Sequence { anchor, start, elements, height }) => {
+                let tree = Tree { value: Value::Array(elements), span: Span { start, end: end.max(start) } };
+                self.finish(tree, anchor, height)
+            }
+            Some(Open::Mapping { anchor, start, members, height, .. }) => {
+                let tree = Tree { value: Value::Object(members), span: Span { start, end: end.max(start) } };
+                self.finish(tree, anchor, height)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> Outcome<()> {
+        let Some(found) = self.anchors.get(&anchor) else {
+            return Err(self.fail("syntax", span, "an alias inside the value that it names"));
+        };
+        if self.wants_key() {
+            return Err(self.fail("unsupported", span, "an alias as a YAML key"));
+        }
+        self.check_depth(found.height, span)?;
+        self.expanded += found.size;
+        if self.expanded > MAX_EXPANDED {
+            let message = format!("the aliases of this document stand for more than {MAX_EXPANDED} values");
+            return Err(self.fail("unsupported", span, &message));
+        }
+        let (tree, height) = (found.tree.clone(), found.height);
+        self.finish(tree, 0, height)
+    }
+
+    /// Puts a finished value where it belongs.
+    fn finish(&mut self, tree: Tree, anchor: usize, height: usize) -> Outcome<()> {
+        if anchor > 0 {
+            let size = size(&tree);
+            self.expanded += size;
+            if self.expanded > MAX_EXPANDED {
+                let message = format!("the anchors of this document hold more than {MAX_EXPANDED} values");
+                return Err(self.fail("unsupported", tree.span, &message));
+            }
+            self.anchors.insert(anchor, Anchored { tree: tree.clone(), size, height });
+        }
+        match self.stack.last_mut() {
+            None => self.root = Some(tree),
+            Some(Open::Sequence { elements, height: mine, .. }) => {
+                *mine = (*mine).max(height + 1);
+                elements.push(tree);
+            }
+            Some(Open::Mapping { members, key, height: mine, .. }) => {
+                *mine = (*mine).max(height + 1);
+                if let Some(Key { text, span, dropped: false }) = key.take() {
+                    members.push(Member { key: text, key_span: span, value: tree });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The core schema (YAML 1.2.2, 10.3.2), cut down to what JSON can say.
+    fn plain(&self, text: &str, span: Span) -> Outcome<Value> {
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
+            "true" | "True" | "TRUE" => return Ok(Value::Bool(true)),
+            "false" | "False" | "FALSE" => return Ok(Value::Bool(false)),
+            _ => {}
+        }
+        if is_json_number(text) {
+            return Ok(Value::Number(text.to_owned()));
+        }
+        if is_yaml_number(text) {
+            let problem = self.fail("syntax", span, &format!("`{text}` is a YAML number that JSON cannot write"));
+            return Err(Box::new(problem.help("write it in JSON's way, or quote it when it is a string")));
+        }
+        Ok(Value::String(text.to_owned()))
+    }
+
+    fn span(&self, span: saphyr_parser::Span) -> Span {
+        let start = self.offsets.byte(&span.start);
+        super::span(start, self.offsets.byte(&span.end).max(start))
+    }
+
+    fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        let last = self.stack.len().saturating_sub(1);
+        for (index, open) in self.stack.iter().enumerate() {
+            match open {
+                Open::Sequence { elements, .. } => pointer = join(&pointer, &elements.len().to_string()),
+                Open::Mapping { key: Some(key), .. } => pointer = join(&pointer, &key.text),
+                Open::Mapping { .. } => debug_assert!(index == last, "only the innermost waits for a key"),
+            }
+        }
+        pointer
+    }
+
+    fn place(&self, span: Span) -> Place {
+        Place { source: self.source, pointer: self.pointer(), span }
+    }
+
+    fn fail(&self, code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, message).at(self.place(span)))
+    }
+}
+
+fn size(tree: &Tree) -> usize {
+    let members = tree.members().iter().map(|member| size(&member.value));
+    1 + members.sum::<usize>() + tree.elements().iter().map(size).sum::<usize>()
+}
+
+fn is_json_number(text: &str) -> bool {
+    contract_runtime::Number::parse(text).is_ok()
+}
+
+/// Numbers of the core schema, and the spellings that YAML 1.1 took for numbers.
+fn is_yaml_number(text: &str) -> bool {
+    let bare = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let lower = bare.to_ascii_lowercase();
+    if matches!(lower.as_str(), ".inf" | ".nan") {
+        return true;
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = lower.strip_prefix(prefix) {
+            return !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
+        }
+    }
+    let (mantissa, exponent) = match lower.split_once('e') {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (lower.as_str(), None),
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = match mantissa.split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction) && whole.len() + fraction.len() > 0,
+        None => !mantissa.is_empty() && digits(mantissa),
+    };
+    let exponent = exponent.is_none_or(|exponent| {
+        let bare = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !bare.is_empty() && digits(bare)
+    });
+    whole && exponent
+}

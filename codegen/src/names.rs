@@ -1,0 +1,193 @@
+//! Every rule that turns a wire name into a Rust name, in one file.
+//!
+//! Names are settled here and nowhere else. They depend on the contract alone, never on the
+//! order in which it is read.
+
+use heck::{ToPascalCase, ToSnakeCase};
+
+/// Words that cannot be identifiers, in any edition up to 2024.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "Self", "static", "struct", "super", "trait", "true", "try", "type",
+    "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Type names that generated code itself uses unqualified.
+const TAKEN_TYPES: &[&str] = &[
+    "Box", "Json", "Map", "None", "Nullable", "Number", "Ok", "Err", "Option", "Result", "Secret",
+    "Self", "Some", "String", "Vec",
+];
+
+/// A type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
+#[must_use]
+pub fn type_name(wire: &str) -> String {
+    let name = pascal(wire);
+    if TAKEN_TYPES.contains(&name.as_str()) || KEYWORDS.contains(&name.as_str()) {
+        format!("{name}Value")
+    } else {
+        name
+    }
+}
+
+/// A variant name: like a type name, but only `Self` is taken.
+#[must_use]
+pub fn variant_name(wire: &str) -> String {
+    let name = pascal(wire);
+    if name == "Self" { "SelfValue".to_owned() } else { name }
+}
+
+/// A field, method or module name: `orgUnit` → `org_unit`, `type` → `r#type`, `self` → `self_`.
+#[must_use]
+pub fn field_name(wire: &str) -> String {
+    escape(&snake(wire))
+}
+
+/// Makes a list of names distinct, the same way whatever the order of the others is:
+/// names that clash take the words for what tells them apart, then a number.
+///
+/// `wires` and `names` go together; `names` is rewritten.
+pub fn make_distinct(wires: &[&str], names: &mut [String]) {
+    let clashes = |names: &[String], i: usize| names.iter().filter(|n| **n == names[i]).count() > 1;
+    // Case is what usually tells them apart: `a` and `A`, `low` and `LOW`.
+    let before = names.to_vec();
+    for i in 0..names.len() {
+        if clashes(&before, i) {
+            let wire = wires[i];
+            if wire.chars().all(|c| !c.is_lowercase()) && wire.chars().any(char::is_uppercase) {
+                names[i] = format!("Upper{}", before[i]);
+            } else if wire.chars().all(|c| !c.is_uppercase()) && wire.chars().any(char::is_lowercase)
+            {
+                names[i] = format!("Lower{}", before[i]);
+            }
+        }
+    }
+    if names.iter().all(|n| n.starts_with("r#") || n.chars().next().is_some_and(char::is_lowercase)) {
+        for name in names.iter_mut() {
+            *name = name.replacen("Upper", "upper_", 1).replacen("Lower", "lower_", 1);
+        }
+    }
+    // What still clashes is numbered in the order of the wire names.
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|&i| wires[i]);
+    let mut seen: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
+    for i in order {
+        let base = names[i].trim_start_matches("r#").to_owned();
+        let mut number = 1u32;
+        while !seen.insert(names[i].clone()) {
+            number += 1;
+            names[i] = format!("{base}{number}");
+        }
+    }
+}
+
+fn pascal(wire: &str) -> String {
+    let spelled = spell(wire);
+    let name = spelled.to_pascal_case();
+    if name.is_empty() {
+        return if wire.is_empty() { "Empty".to_owned() } else { code_points(wire) };
+    }
+    if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) {
+        format!("N{name}")
+    } else {
+        name
+    }
+}
+
+fn snake(wire: &str) -> String {
+    let name = spell(wire).to_snake_case();
+    if name.is_empty() {
+        return if wire.is_empty() { "empty".to_owned() } else { code_points(wire).to_snake_case() };
+    }
+    if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) {
+        format!("n{name}")
+    } else {
+        name
+    }
+}
+
+fn escape(name: &str) -> String {
+    match name {
+        // These four cannot even be raw identifiers.
+        "self" | "Self" | "super" | "crate" | "_" => format!("{name}_"),
+        word if KEYWORDS.contains(&word) => format!("r#{word}"),
+        word => word.to_owned(),
+    }
+}
+
+/// Signs that carry meaning become words; everything else that no identifier holds separates.
+fn spell(wire: &str) -> String {
+    let mut out = String::with_capacity(wire.len());
+    for (i, c) in wire.char_indices() {
+        let next_is_digit = wire[i + c.len_utf8()..].starts_with(|c: char| c.is_ascii_digit());
+        match c {
+            '+' => out.push_str(" plus "),
+            '-' if i == 0 && next_is_digit => out.push_str(" minus "),
+            '.' if next_is_digit && i > 0 && wire[..i].ends_with(|c: char| c.is_ascii_digit()) => {
+                out.push('_');
+            }
+            '<' => out.push_str(" lt "),
+            '>' => out.push_str(" gt "),
+            '=' => out.push_str(" eq "),
+            '!' if i == 0 => out.push_str(" not "),
+            '*' => out.push_str(" star "),
+            '/' if wire.len() == 1 => out.push_str(" slash "),
+            '$' => out.push(' '),
+            c if unicode_ident::is_xid_continue(c) => out.push(c),
+            _ => out.push(' '),
+        }
+    }
+    out
+}
+
+/// The last resort, for names made of signs alone: `U2603`.
+fn code_points(wire: &str) -> String {
+    let mut name = String::new();
+    for c in wire.chars() {
+        name.push_str(&format!("U{:X}", u32::from(c)));
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wire_names_become_rust_names() {
+        for (wire, ty, field) in [
+            ("stock-lot", "StockLot", "stock_lot"),
+            ("orgUnit", "OrgUnit", "org_unit"),
+            ("SCU", "Scu", "scu"),
+            ("type", "Type", "r#type"),
+            ("self", "SelfValue", "self_"),
+            ("+1", "Plus1", "plus_1"),
+            ("-1", "Minus1", "minus_1"),
+            ("", "Empty", "empty"),
+            ("3d", "N3d", "n3d"),
+            ("1.5", "N1_5", "n1_5"),
+            ("☃", "U2603", "u2603"),
+            ("$ref", "Ref", "r#ref"),
+            ("Option", "OptionValue", "option"),
+            ("größe", "Größe", "größe"),
+            ("exchange.stock.read", "ExchangeStockRead", "exchange_stock_read"),
+        ] {
+            assert_eq!((type_name(wire), field_name(wire)), (ty.into(), field.into()), "{wire}");
+        }
+    }
+
+    #[test]
+    fn clashing_names_become_distinct_in_any_order() {
+        let check = |wires: &[&str], expect: &[&str]| {
+            let mut names: Vec<String> = wires.iter().map(|w| variant_name(w)).collect();
+            make_distinct(wires, &mut names);
+            assert_eq!(names, expect, "{wires:?}");
+        };
+        check(&["a", "A"], &["LowerA", "UpperA"]);
+        check(&["A", "a"], &["UpperA", "LowerA"]);
+        check(&["a-b", "a_b"], &["LowerAB", "LowerAB2"]);
+        check(&["a_b", "a-b"], &["LowerAB2", "LowerAB"]);
+        check(&["x", "y"], &["X", "Y"]);
+    }
+}

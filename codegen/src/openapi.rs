@@ -1,0 +1,364 @@
+//! OpenAPI documents as [`Api`]s: references followed, defaults filled in, rules checked.
+//!
+//! `object` holds the fields of every object, `walk` finds schemas while references are
+//! settled, and this file and `parameter` read what the walk found. Links, callbacks' operations and
+//! servers below the root are read no further than their schemas.
+
+pub(crate) mod object;
+pub(crate) mod parameter;
+pub(crate) mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract_runtime::{Json, Map};
+
+use crate::{
+    api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
+    diagnostics::{Diagnostic, Diagnostics},
+    resolve::discover::Discovery,
+    schema::SchemaId,
+    tree::{Member, Place, SourceId, Tree, join},
+};
+
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+/// Reads every OpenAPI document among the inputs, in the order of their URIs.
+pub(crate) fn read(discovery: &Discovery<'_>, ids: &[SchemaId], problems: &mut Diagnostics) -> Vec<Api> {
+    problems.extend(discovery.check_links());
+    let mut roots: Vec<SourceId> = discovery
+        .sources
+        .ids()
+        .filter(|id| discovery.sources.is_input(*id))
+        .filter(|id| discovery.objects.contains(&(*id, String::new(), object::Kind::Document)))
+        .collect();
+    roots.sort_by_key(|id| discovery.sources.get(*id).map(|source| source.uri.clone()));
+    let mut apis = Vec::new();
+    for id in roots {
+        let Some(source) = discovery.sources.get(id) else { continue };
+        let root = Spot { source: id, pointer: String::new(), tree: &source.tree };
+        let mut reader = Reader { discovery, ids, problems, schemes: BTreeSet::new() };
+        apis.push(reader.api(&root));
+    }
+    apis
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+struct Spot<'t> {
+    source: SourceId,
+    pointer: String,
+    tree: &'t Tree,
+}
+
+impl<'t> Spot<'t> {
+    fn get(&self, key: &str) -> Option<Self> {
+        self.tree.member(key).map(|member| self.member(member))
+    }
+
+    fn member(&self, member: &'t Member) -> Self {
+        Self { source: self.source, pointer: join(&self.pointer, &member.key), tree: &member.value }
+    }
+
+    /// Members that are no extensions.
+    fn members(&self) -> impl Iterator<Item = (&'t str, Self)> {
+        let members = self.tree.members().iter().filter(|member| !member.key.starts_with("x-"));
+        members.map(|member| (member.key.as_str(), self.member(member)))
+    }
+
+    fn elements(&self) -> impl Iterator<Item = Self> {
+        let each = |(at, tree)| Self { source: self.source, pointer: format!("{}/{at}", self.pointer), tree };
+        self.tree.elements().iter().enumerate().map(each)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.tree.get(key).and_then(Tree::as_str).map(str::to_owned)
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.tree.get(key).and_then(Tree::as_bool).unwrap_or(false)
+    }
+
+    fn place(&self) -> Place {
+        Place { source: self.source, pointer: self.pointer.clone(), span: self.tree.span }
+    }
+}
+
+struct Reader<'a, 't> {
+    discovery: &'a Discovery<'t>,
+    ids: &'a [SchemaId],
+    problems: &'a mut Diagnostics,
+    /// Names in `components.securitySchemes`.
+    schemes: BTreeSet<String>,
+}
+
+impl<'t> Reader<'_, 't> {
+    fn api(&mut self, root: &Spot<'t>) -> Api {
+        let info = root.get("info");
+        let about = |key: &str| info.as_ref().and_then(|info| info.text(key));
+        let mut api = Api {
+            source: root.source,
+            title: about("title").unwrap_or_default(),
+            version: about("version").unwrap_or_default(),
+            description: about("description"),
+            ..Api::default()
+        };
+        if let Some(servers) = root.get("servers") {
+            api.servers = servers.elements().filter_map(|server| server.text("url")).collect();
+        }
+        if let Some(tags) = root.get("tags") {
+            let tag = |tag: Spot<'t>| Some((tag.text("name")?, tag.text("description")));
+            api.tags = tags.elements().filter_map(tag).collect();
+        }
+        if let Some(schemes) = root.get("components").and_then(|components| components.get("securitySchemes")) {
+            for (name, scheme) in schemes.members() {
+                self.schemes.insert(name.to_owned());
+                if let Some(scheme) = self.behind(&scheme) {
+                    api.security_schemes.push((name.to_owned(), scheme.tree.to_json()));
+                }
+            }
+        }
+        let security = root.get("security").map(|list| self.security(&list)).unwrap_or_default();
+        if let Some(paths) = root.get("paths") {
+            self.equal_paths(&paths);
+            for (path, item) in paths.members() {
+                self.item(path, &item, &security, true, &mut api.operations);
+            }
+        }
+        if let Some(webhooks) = root.get("webhooks") {
+            for (name, item) in webhooks.members() {
+                self.item(name, &item, &security, false, &mut api.webhooks);
+            }
+        }
+        self.unique_ids(&mut api);
+        api
+    }
+
+    /// OpenAPI 3.1, 4.8.8: templates that differ in the names of placeholders only are the same path.
+    fn equal_paths(&mut self, paths: &Spot<'t>) {
+        let mut seen: BTreeMap<String, Place> = BTreeMap::new();
+        for member in paths.tree.members().iter().filter(|member| member.key.starts_with('/')) {
+            let place = Place { span: member.key_span, ..paths.member(member).place() };
+            let shape = parameter::shape(&member.key);
+            if let Some(first) = seen.get(&shape) {
+                let message = format!("the path `{}` is the same as another one", member.key);
+                let problem = Diagnostic::error("duplicate-path", message).at(place);
+                self.problems.push(problem.label(first.clone(), "first here"));
+            } else {
+                seen.insert(shape, place);
+            }
+        }
+    }
+
+    fn item(
+        &mut self,
+        path: &str,
+        item: &Spot<'t>,
+        security: &[Vec<(String, Vec<String>)>],
+        templated: bool,
+        out: &mut Vec<Operation>,
+    ) {
+        let Some(item) = self.behind(item) else { return };
+        self.unused(&item, "servers", "servers of a path item");
+        let shared = item.get("parameters");
+        for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
+            if operation.tree.is_object() {
+                out.push(self.operation(path, method, &operation, shared.as_ref(), security, templated));
+            }
+        }
+    }
+
+    fn operation(
+        &mut self,
+        path: &str,
+        method: &str,
+        spot: &Spot<'t>,
+        shared: Option<&Spot<'t>>,
+        security: &[Vec<(String, Vec<String>)>],
+        templated: bool,
+    ) -> Operation {
+        self.unused(spot, "servers", "servers of an operation");
+        self.unused(spot, "callbacks", "callbacks");
+        let mut operation = Operation {
+            place: spot.place(),
+            id: spot.text("operationId").filter(|id| !id.is_empty()).unwrap_or_else(|| make_id(method, path)),
+            method: method.to_ascii_uppercase(),
+            path: path.to_owned(),
+            tags: spot.get("tags").map(|tags| texts(tags.tree)).unwrap_or_default(),
+            summary: spot.text("summary"),
+            description: spot.text("description"),
+            deprecated: spot.flag("deprecated"),
+            parameters: self.parameters(shared, spot.get("parameters").as_ref()),
+            security: spot.get("security").map_or_else(|| security.to_vec(), |list| self.security(&list)),
+            extensions: extensions(spot.tree),
+            ..Operation::default()
+        };
+        if templated {
+            self.template(path, &operation);
+        }
+        operation.request_body = spot.get("requestBody").and_then(|body| self.behind(&body)).map(|body| RequestBody {
+            place: body.place(),
+            required: body.flag("required"),
+            description: body.text("description"),
+            content: self.content(&body),
+        });
+        if let Some(responses) = spot.get("responses") {
+            for (key, response) in responses.members() {
+                let Some(status) = status(key) else { continue };
+                let Some(response) = self.behind(&response) else { continue };
+                operation.responses.push(Response {
+                    place: response.place(),
+                    status,
+                    description: response.text("description").unwrap_or_default(),
+                    content: self.content(&response),
+                    headers: self.headers(&response),
+                });
+            }
+        }
+        operation
+    }
+
+    fn content(&mut self, spot: &Spot<'t>) -> Vec<MediaType> {
+        let Some(content) = spot.get("content") else { return Vec::new() };
+        let mut out: Vec<MediaType> = Vec::new();
+        for (name, media) in content.members() {
+            if !name.contains('/') {
+                let message = format!("`{name}` is no media type: write `type/subtype`");
+                self.problems.push(Diagnostic::error("invalid-openapi", message).at(media.place()));
+            }
+            let same = out.iter().any(|other| other.name.eq_ignore_ascii_case(name));
+            if same {
+                let message = format!("the media type `{name}` is here twice, in another case");
+                self.problems.push(Diagnostic::error("invalid-openapi", message).at(media.place()));
+            }
+            let encoding = media.get("encoding").map(|encoding| {
+                encoding.members().map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
+            });
+            out.push(MediaType {
+                name: name.to_owned(),
+                schema: media.get("schema").and_then(|schema| self.schema(&schema)),
+                encoding: encoding.unwrap_or_default(),
+            });
+        }
+        out
+    }
+
+    fn headers(&mut self, spot: &Spot<'t>) -> Vec<Header> {
+        let Some(headers) = spot.get("headers") else { return Vec::new() };
+        let mut out = Vec::new();
+        for (name, header) in headers.members() {
+            if name.eq_ignore_ascii_case("content-type") {
+                // OpenAPI 3.1, 4.8.17.1.
+                let message = format!("the response header `{name}` is described by `content`");
+                self.problems.push(Diagnostic::note("ignored", message).at(header.place()));
+                continue;
+            }
+            let Some(header) = self.behind(&header) else { continue };
+            let (schema, _) = self.typed(&header, "a header");
+            out.push(Header {
+                name: name.to_owned(),
+                required: header.flag("required"),
+                description: header.text("description"),
+                schema,
+            });
+        }
+        out
+    }
+
+    fn security(&mut self, list: &Spot<'t>) -> Vec<Vec<(String, Vec<String>)>> {
+        let mut out = Vec::new();
+        for requirement in list.elements() {
+            let mut all = Vec::new();
+            for member in requirement.tree.members() {
+                if !self.schemes.contains(&member.key) {
+                    let message = format!("`components.securitySchemes` has no `{}`", member.key);
+                    let place = requirement.member(member).place();
+                    self.problems.push(Diagnostic::error("unresolved-reference", message).at(place));
+                }
+                all.push((member.key.clone(), texts(&member.value)));
+            }
+            out.push(all);
+        }
+        out
+    }
+
+    /// OpenAPI 3.1, 4.8.10.1: ids are unique among all operations.
+    fn unique_ids(&mut self, api: &mut Api) {
+        let mut seen: BTreeMap<&str, &Operation> = BTreeMap::new();
+        for operation in api.operations.iter().chain(&api.webhooks) {
+            let Some(first) = seen.get(operation.id.as_str()) else {
+                seen.insert(&operation.id, operation);
+                continue;
+            };
+            if first.place == operation.place {
+                // One path item under two paths: its operations are two all the same.
+                let message = format!("`{}` is one operation under two paths", operation.id);
+                self.problems.push(Diagnostic::error("duplicate-operation", message).at(operation.place.clone()));
+                continue;
+            }
+            let message = format!("the operationId `{}` is used twice", operation.id);
+            let problem = Diagnostic::error("duplicate-operation", message).at(operation.place.clone());
+            self.problems.push(problem.label(first.place.clone(), "first here").help("every operation needs its own `operationId`"));
+        }
+    }
+
+    fn unused(&mut self, spot: &Spot<'t>, key: &str, what: &str) {
+        if let Some(found) = spot.get(key) {
+            let message = format!("{what} are not generated");
+            self.problems.push(Diagnostic::warning("unsupported", message).at(found.place()));
+        }
+    }
+
+    fn behind(&self, spot: &Spot<'t>) -> Option<Spot<'t>> {
+        let (source, pointer, tree) = self.discovery.behind(spot.source, &spot.pointer, spot.tree).ok()?;
+        tree.is_object().then_some(Spot { source, pointer, tree })
+    }
+
+    fn schema(&self, spot: &Spot<'t>) -> Option<SchemaId> {
+        let known = self.discovery.schemas.get(spot.source.0 as usize)?;
+        self.ids.get(*known.get(&spot.pointer)?).copied()
+    }
+}
+
+/// A key of `responses`.
+pub(crate) fn status(key: &str) -> Option<Status> {
+    match key.as_bytes() {
+        b"default" => Some(Status::Default),
+        [digit @ b'1'..=b'5', b'X', b'X'] => Some(Status::Range(digit - b'0')),
+        [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9'] => key.parse().ok().map(Status::Code),
+        _ => None,
+    }
+}
+
+/// `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
+fn make_id(method: &str, path: &str) -> String {
+    let mut id = method.to_owned();
+    for part in path.split('/') {
+        let mut upper = true;
+        for each in part.chars() {
+            if each == '{' {
+                id.push_str("By");
+                upper = true;
+            } else if !each.is_alphanumeric() {
+                upper = true;
+            } else if upper {
+                id.extend(each.to_uppercase());
+                upper = false;
+            } else {
+                id.push(each);
+            }
+        }
+    }
+    id
+}
+
+fn texts(tree: &Tree) -> Vec<String> {
+    tree.elements().iter().filter_map(|each| each.as_str().map(str::to_owned)).collect()
+}
+
+fn extensions(tree: &Tree) -> Map<Json> {
+    let own = tree.members().iter().filter(|member| member.key.starts_with("x-"));
+    own.map(|member| (member.key.clone(), member.value.to_json())).collect()
+}
+
+#[cfg(test)]
+mod tests;

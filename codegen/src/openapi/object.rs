@@ -1,0 +1,345 @@
+//! The objects of OpenAPI 3.0 and 3.1 as tables: which fields each has, what they hold.
+
+/// A kind of object (OpenAPI 3.1, 4.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Document,
+    Info,
+    Contact,
+    License,
+    Server,
+    ServerVariable,
+    Paths,
+    PathItem,
+    Operation,
+    Parameter,
+    Header,
+    RequestBody,
+    MediaType,
+    Encoding,
+    Responses,
+    Response,
+    Components,
+    Callback,
+    Link,
+    Example,
+    Tag,
+    ExternalDocs,
+    SecurityScheme,
+    Flows,
+    Flow,
+    SecurityRequirement,
+}
+
+/// What the value of a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Anything.
+    Any,
+    /// A string.
+    Text,
+    /// A boolean.
+    Flag,
+    /// An array of strings.
+    Texts,
+    /// An object of strings.
+    TextMap,
+    /// A schema.
+    Schema,
+    /// `components/schemas`.
+    Schemas,
+    /// An object.
+    One(Kind),
+    /// An array of objects.
+    List(Kind),
+    /// An object of objects.
+    Map(Kind),
+}
+
+/// Whether a field may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It may.
+    May,
+    /// OpenAPI requires it, and a generator can do without: a warning.
+    Should,
+    /// An error.
+    Must,
+}
+
+/// A fixed field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) form: Form,
+    pub(crate) need: Need,
+    /// Not in 3.0.
+    pub(crate) since_31: bool,
+}
+
+const fn may(name: &'static str, form: Form) -> Field {
+    Field { name, form, need: Need::May, since_31: false }
+}
+
+const fn must(name: &'static str, form: Form) -> Field {
+    Field { name, form, need: Need::Must, since_31: false }
+}
+
+const fn should(name: &'static str, form: Form) -> Field {
+    Field { name, form, need: Need::Should, since_31: false }
+}
+
+const fn new(name: &'static str, form: Form) -> Field {
+    Field { name, form, need: Need::May, since_31: true }
+}
+
+use Form::{Any, Flag, List, Map, One, Schema, Schemas, Text, TextMap, Texts};
+
+const DOCUMENT: &[Field] = &[
+    must("openapi", Text),
+    must("info", One(Kind::Info)),
+    new("jsonSchemaDialect", Text),
+    may("servers", List(Kind::Server)),
+    may("paths", One(Kind::Paths)),
+    new("webhooks", Map(Kind::PathItem)),
+    may("components", One(Kind::Components)),
+    may("security", List(Kind::SecurityRequirement)),
+    may("tags", List(Kind::Tag)),
+    may("externalDocs", One(Kind::ExternalDocs)),
+];
+const INFO: &[Field] = &[
+    should("title", Text),
+    should("version", Text),
+    new("summary", Text),
+    may("description", Text),
+    may("termsOfService", Text),
+    may("contact", One(Kind::Contact)),
+    may("license", One(Kind::License)),
+];
+const CONTACT: &[Field] = &[may("name", Text), may("url", Text), may("email", Text)];
+const LICENSE: &[Field] = &[must("name", Text), new("identifier", Text), may("url", Text)];
+const SERVER: &[Field] =
+    &[must("url", Text), may("description", Text), may("variables", Map(Kind::ServerVariable))];
+const SERVER_VARIABLE: &[Field] = &[may("enum", Texts), must("default", Text), may("description", Text)];
+const PATH_ITEM: &[Field] = &[
+    may("$ref", Text),
+    may("summary", Text),
+    may("description", Text),
+    may("get", One(Kind::Operation)),
+    may("put", One(Kind::Operation)),
+    may("post", One(Kind::Operation)),
+    may("delete", One(Kind::Operation)),
+    may("options", One(Kind::Operation)),
+    may("head", One(Kind::Operation)),
+    may("patch", One(Kind::Operation)),
+    may("trace", One(Kind::Operation)),
+    may("servers", List(Kind::Server)),
+    may("parameters", List(Kind::Parameter)),
+];
+const OPERATION: &[Field] = &[
+    may("tags", Texts),
+    may("summary", Text),
+    may("description", Text),
+    may("externalDocs", One(Kind::ExternalDocs)),
+    may("operationId", Text),
+    may("parameters", List(Kind::Parameter)),
+    may("requestBody", One(Kind::RequestBody)),
+    may("responses", One(Kind::Responses)),
+    may("callbacks", Map(Kind::Callback)),
+    may("deprecated", Flag),
+    may("security", List(Kind::SecurityRequirement)),
+    may("servers", List(Kind::Server)),
+];
+const PARAMETER: &[Field] = &[
+    must("name", Text),
+    must("in", Text),
+    may("description", Text),
+    may("required", Flag),
+    may("deprecated", Flag),
+    may("allowEmptyValue", Flag),
+    may("style", Text),
+    may("explode", Flag),
+    may("allowReserved", Flag),
+    may("schema", Schema),
+    may("example", Any),
+    may("examples", Map(Kind::Example)),
+    may("content", Map(Kind::MediaType)),
+];
+const HEADER: &[Field] = &[
+    may("description", Text),
+    may("required", Flag),
+    may("deprecated", Flag),
+    may("style", Text),
+    may("explode", Flag),
+    may("schema", Schema),
+    may("example", Any),
+    may("examples", Map(Kind::Example)),
+    may("content", Map(Kind::MediaType)),
+];
+const REQUEST_BODY: &[Field] =
+    &[may("description", Text), must("content", Map(Kind::MediaType)), may("required", Flag)];
+const MEDIA_TYPE: &[Field] = &[
+    may("schema", Schema),
+    may("example", Any),
+    may("examples", Map(Kind::Example)),
+    may("encoding", Map(Kind::Encoding)),
+];
+const ENCODING: &[Field] = &[
+    may("contentType", Text),
+    may("headers", Map(Kind::Header)),
+    may("style", Text),
+    may("explode", Flag),
+    may("allowReserved", Flag),
+];
+const RESPONSE: &[Field] = &[
+    should("description", Text),
+    may("headers", Map(Kind::Header)),
+    may("content", Map(Kind::MediaType)),
+    may("links", Map(Kind::Link)),
+];
+const COMPONENTS: &[Field] = &[
+    may("schemas", Schemas),
+    may("responses", Map(Kind::Response)),
+    may("parameters", Map(Kind::Parameter)),
+    may("examples", Map(Kind::Example)),
+    may("requestBodies", Map(Kind::RequestBody)),
+    may("headers", Map(Kind::Header)),
+    may("securitySchemes", Map(Kind::SecurityScheme)),
+    may("links", Map(Kind::Link)),
+    may("callbacks", Map(Kind::Callback)),
+    new("pathItems", Map(Kind::PathItem)),
+];
+const LINK: &[Field] = &[
+    may("operationRef", Text),
+    may("operationId", Text),
+    may("parameters", Any),
+    may("requestBody", Any),
+    may("description", Text),
+    may("server", One(Kind::Server)),
+];
+const EXAMPLE: &[Field] =
+    &[may("summary", Text), may("description", Text), may("value", Any), may("externalValue", Text)];
+const TAG: &[Field] =
+    &[must("name", Text), may("description", Text), may("externalDocs", One(Kind::ExternalDocs))];
+const EXTERNAL_DOCS: &[Field] = &[may("description", Text), must("url", Text)];
+const SECURITY_SCHEME: &[Field] = &[
+    must("type", Text),
+    may("description", Text),
+    may("name", Text),
+    may("in", Text),
+    may("scheme", Text),
+    may("bearerFormat", Text),
+    may("flows", One(Kind::Flows)),
+    may("openIdConnectUrl", Text),
+];
+const FLOWS: &[Field] = &[
+    may("implicit", One(Kind::Flow)),
+    may("password", One(Kind::Flow)),
+    may("clientCredentials", One(Kind::Flow)),
+    may("authorizationCode", One(Kind::Flow)),
+];
+const FLOW: &[Field] = &[
+    may("authorizationUrl", Text),
+    may("tokenUrl", Text),
+    may("refreshUrl", Text),
+    must("scopes", TextMap),
+];
+
+impl Kind {
+    /// Its fixed fields.
+    pub(crate) const fn fields(self) -> &'static [Field] {
+        match self {
+            Self::Document => DOCUMENT,
+            Self::Info => INFO,
+            Self::Contact => CONTACT,
+            Self::License => LICENSE,
+            Self::Server => SERVER,
+            Self::ServerVariable => SERVER_VARIABLE,
+            Self::PathItem => PATH_ITEM,
+            Self::Operation => OPERATION,
+            Self::Parameter => PARAMETER,
+            Self::Header => HEADER,
+            Self::RequestBody => REQUEST_BODY,
+            Self::MediaType => MEDIA_TYPE,
+            Self::Encoding => ENCODING,
+            Self::Response => RESPONSE,
+            Self::Components => COMPONENTS,
+            Self::Link => LINK,
+            Self::Example => EXAMPLE,
+            Self::Tag => TAG,
+            Self::ExternalDocs => EXTERNAL_DOCS,
+            Self::SecurityScheme => SECURITY_SCHEME,
+            Self::Flows => FLOWS,
+            Self::Flow => FLOW,
+            Self::Paths | Self::Responses | Self::Callback | Self::SecurityRequirement => &[],
+        }
+    }
+
+    /// What every other member holds, for objects whose keys are data.
+    pub(crate) const fn others(self) -> Option<Form> {
+        match self {
+            Self::Paths | Self::Callback => Some(One(Self::PathItem)),
+            Self::Responses => Some(One(Self::Response)),
+            Self::SecurityRequirement => Some(Texts),
+            _ => None,
+        }
+    }
+
+    /// Whether `x-` members are extensions; in a Security Requirement they are scheme names.
+    pub(crate) const fn extensible(self) -> bool {
+        !matches!(self, Self::SecurityRequirement)
+    }
+
+    /// Whether a Reference Object may stand in its place.
+    pub(crate) const fn referable(self) -> bool {
+        self.section().is_some()
+    }
+
+    /// The member of `components` that holds such objects.
+    pub(crate) const fn section(self) -> Option<&'static str> {
+        match self {
+            Self::Response => Some("responses"),
+            Self::Parameter => Some("parameters"),
+            Self::Example => Some("examples"),
+            Self::RequestBody => Some("requestBodies"),
+            Self::Header => Some("headers"),
+            Self::SecurityScheme => Some("securitySchemes"),
+            Self::Link => Some("links"),
+            Self::Callback => Some("callbacks"),
+            Self::PathItem => Some("pathItems"),
+            _ => None,
+        }
+    }
+
+    /// What messages call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Document => "an OpenAPI document",
+            Self::Info => "the `info`",
+            Self::Contact => "a contact",
+            Self::License => "a licence",
+            Self::Server => "a server",
+            Self::ServerVariable => "a server variable",
+            Self::Paths => "the `paths`",
+            Self::PathItem => "a path item",
+            Self::Operation => "an operation",
+            Self::Parameter => "a parameter",
+            Self::Header => "a header",
+            Self::RequestBody => "a request body",
+            Self::MediaType => "a media type",
+            Self::Encoding => "an encoding",
+            Self::Responses => "the `responses`",
+            Self::Response => "a response",
+            Self::Components => "the `components`",
+            Self::Callback => "a callback",
+            Self::Link => "a link",
+            Self::Example => "an example",
+            Self::Tag => "a tag",
+            Self::ExternalDocs => "an external documentation",
+            Self::SecurityScheme => "a security scheme",
+            Self::Flows => "the OAuth flows",
+            Self::Flow => "an OAuth flow",
+            Self::SecurityRequirement => "a security requirement",
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Parameters: path and operation merged, styles, path templates.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    api::{Operation, Parameter, ParameterIn},
+    diagnostics::Diagnostic,
+    schema::SchemaId,
+};
+
+use super::{Reader, Spot};
+
+/// Headers that OpenAPI describes elsewhere (3.1, 4.8.12.1).
+const DESCRIBED: [&str; 3] = ["accept", "content-type", "authorization"];
+
+impl<'t> Reader<'_, 't> {
+    /// Those of the path item, replaced or followed by those of the operation.
+    pub(super) fn parameters(&mut self, shared: Option<&Spot<'t>>, own: Option<&Spot<'t>>) -> Vec<Parameter> {
+        let mut out = shared.map(|list| self.parameter_list(list)).unwrap_or_default();
+        for parameter in own.map(|list| self.parameter_list(list)).unwrap_or_default() {
+            match out.iter_mut().find(|other| same(other, &parameter)) {
+                Some(other) => *other = parameter,
+                None => out.push(parameter),
+            }
+        }
+        out
+    }
+
+    fn parameter_list(&mut self, list: &Spot<'t>) -> Vec<Parameter> {
+        let mut out: Vec<Parameter> = Vec::new();
+        for each in list.elements() {
+            let Some(spot) = self.behind(&each) else { continue };
+            let Some(parameter) = self.parameter(&spot) else { continue };
+            if let Some(first) = out.iter().find(|other| same(other, &parameter)) {
+                let message = format!("the {} parameter `{}` is here twice", word(parameter.location), parameter.name);
+                let problem = Diagnostic::error("duplicate-parameter", message).at(each.place());
+                self.problems.push(problem.label(first.place.clone(), "first here"));
+                continue;
+            }
+            out.push(parameter);
+        }
+        out
+    }
+
+    /// `None` for one that is ignored or has no name or place.
+    fn parameter(&mut self, spot: &Spot<'t>) -> Option<Parameter> {
+        let name = spot.text("name")?;
+        let within = spot.get("in")?;
+        let location = match within.tree.as_str()? {
+            "path" => ParameterIn::Path,
+            "query" => ParameterIn::Query,
+            "header" => ParameterIn::Header,
+            "cookie" => ParameterIn::Cookie,
+            other => {
+                let message = format!("`in` is `path`, `query`, `header` or `cookie`, not `{other}`");
+                self.problems.push(Diagnostic::error("invalid-openapi", message).at(within.place()));
+                return None;
+            }
+        };
+        if location == ParameterIn::Header && DESCRIBED.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+            let message = format!("the header parameter `{name}` is described by bodies and security");
+            self.problems.push(Diagnostic::note("ignored", message).at(spot.place()));
+            return None;
+        }
+        let required = spot.flag("required");
+        if location == ParameterIn::Path && !required {
+            let message = format!("the path parameter `{name}` must say `required: true`");
+            self.problems.push(Diagnostic::error("invalid-openapi", message).at(spot.place()));
+        }
+        let style = self.style(spot, location);
+        let explode = spot.tree.get("explode").and_then(crate::tree::Tree::as_bool).unwrap_or(style == "form");
+        let (schema, content) = self.typed(spot, "a parameter");
+        Some(Parameter {
+            place: spot.place(),
+            name,
+            location,
+            required: required || location == ParameterIn::Path,
+            deprecated: spot.flag("deprecated"),
+            description: spot.text("description"),
+            style,
+            explode,
+            allow_reserved: spot.flag("allowReserved"),
+            schema,
+            content,
+        })
+    }
+
+    /// OpenAPI 3.1, 4.8.12.2: which styles each place has, and its default.
+    fn style(&mut self, spot: &Spot<'t>, location: ParameterIn) -> String {
+        let known: &[&str] = match location {
+            ParameterIn::Path => &["simple", "label", "matrix"],
+            ParameterIn::Query => &["form", "spaceDelimited", "pipeDelimited", "deepObject"],
+            ParameterIn::Header => &["simple"],
+            ParameterIn::Cookie => &["form"],
+        };
+        let default = known.first().copied().unwrap_or_default();
+        let Some(style) = spot.get("style") else { return default.to_owned() };
+        let Some(name) = style.tree.as_str() else { return default.to_owned() };
+        if !known.contains(&name) {
+            let list = known.join("`, `");
+            let message = format!("a {} parameter has the style `{list}`, not `{name}`", word(location));
+            self.problems.push(Diagnostic::error("invalid-openapi", message).at(style.place()));
+            return default.to_owned();
+        }
+        name.to_owned()
+    }
+
+    /// `schema`, or the one entry of `content`: its schema and media type.
+    pub(super) fn typed(&mut self, spot: &Spot<'t>, what: &str) -> (Option<SchemaId>, Option<String>) {
+        let schema = spot.get("schema");
+        let Some(content) = spot.get("content") else {
+            if schema.is_none() {
+                let message = format!("{what} must have `schema` or `content`");
+                self.problems.push(Diagnostic::error("invalid-openapi", message).at(spot.place()));
+            }
+            return (schema.and_then(|schema| self.schema(&schema)), None);
+        };
+        if schema.is_some() {
+            let message = format!("{what} must not have both `schema` and `content`");
+            self.problems.push(Diagnostic::error("invalid-openapi", message).at(content.place()));
+        }
+        if content.members().count() != 1 {
+            let message = format!("the `content` of {what} must have exactly one entry");
+            self.problems.push(Diagnostic::error("invalid-openapi", message).at(content.place()));
+        }
+        let first = content.members().next();
+        match first {
+            Some((name, media)) => {
+                (media.get("schema").and_then(|schema| self.schema(&schema)), Some(name.to_owned()))
+            }
+            None => (None, None),
+        }
+    }
+
+    /// Placeholders and path parameters must be the same set.
+    pub(super) fn template(&mut self, path: &str, operation: &Operation) {
+        let Ok(placeholders) = placeholders(path) else {
+            let message = format!("the path template `{path}` has braces that do not pair");
+            self.problems.push(Diagnostic::error("invalid-openapi", message).at(operation.place.clone()));
+            return;
+        };
+        let mut names = BTreeSet::new();
+        for name in placeholders {
+            if !names.insert(name) {
+                let message = format!("the path `{path}` holds `{{{name}}}` twice");
+                self.problems.push(Diagnostic::error("path-parameter", message).at(operation.place.clone()));
+            }
+        }
+        let declared = || operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
+        for name in &names {
+            if !declared().any(|parameter| parameter.name == *name) {
+                let message = format!("`{{{name}}}` of the path `{path}` has no path parameter");
+                self.problems.push(Diagnostic::error("path-parameter", message).at(operation.place.clone()));
+            }
+        }
+        for parameter in declared().filter(|parameter| !names.contains(parameter.name.as_str())) {
+            let message = format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
+            let problem = Diagnostic::error("path-parameter", message).at(parameter.place.clone());
+            self.problems.push(problem.label(operation.place.clone(), "in this operation"));
+        }
+    }
+}
+
+/// The names between braces.
+fn placeholders(path: &str) -> Result<Vec<&str>, ()> {
+    let mut names = Vec::new();
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, onward) = after.split_once('}').ok_or(())?;
+        if before.contains('}') || name.contains(['{', '/']) || name.is_empty() {
+            return Err(());
+        }
+        names.push(name);
+        rest = onward;
+    }
+    if rest.contains('}') { Err(()) } else { Ok(names) }
+}
+
+/// A template without the names of its placeholders.
+pub(super) fn shape(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut inside = false;
+    for each in path.chars() {
+        match each {
+            '{' => {
+                inside = true;
+                out.push_str("{}");
+            }
+            '}' => inside = false,
+            each if !inside => out.push(each),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn same(left: &Parameter, right: &Parameter) -> bool {
+    let names = if left.location == ParameterIn::Header {
+        left.name.eq_ignore_ascii_case(&right.name)
+    } else {
+        left.name == right.name
+    };
+    names && left.location == right.location
+}
+
+const fn word(location: ParameterIn) -> &'static str {
+    match location {
+        ParameterIn::Path => "path",
+        ParameterIn::Query => "query",
+        ParameterIn::Header => "header",
+        ParameterIn::Cookie => "cookie",
+    }
+}

@@ -1,0 +1,283 @@
+//! Operations against small documents.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::{
+    api::{Api, ParameterIn, Status},
+    diagnostics::Diagnostics,
+    resolve::tests::{all, clean, shown},
+    schema::{Graph, Origin, Types},
+};
+
+const HEAD: &str = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\n";
+
+fn read(body: &str) -> (Graph, Api, Diagnostics) {
+    let text = format!("{HEAD}{body}");
+    let (graph, mut apis, problems) = all(&[("api.yaml", &text)]);
+    (graph, apis.pop().unwrap_or_default(), problems)
+}
+
+fn good(body: &str) -> (Graph, Api) {
+    let (graph, api, problems) = read(body);
+    assert!(problems.is_empty(), "{body}\n{problems}");
+    (graph, api)
+}
+
+#[test]
+fn whole_document() {
+    let (graph, mut apis, problems) = all(&[
+        (
+            "api.json",
+            r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "2", "description": "D"},
+            "servers": [{"url": "https://a"}, {"url": "/b"}], "tags": [{"name": "t", "description": "x"}, {"name": "u"}],
+            "security": [{"oauth": ["read"]}, {"key": []}],
+            "paths": {
+              "/ships/{shipId}": {
+                "parameters": [{"$ref": "#/components/parameters/ShipId"}, {"name": "v", "in": "query", "schema": true}],
+                "get": {"operationId": "getShip", "tags": ["t"], "summary": "S", "description": "D", "deprecated": true,
+                  "x-scope": ["a"],
+                  "parameters": [{"name": "v", "in": "query", "schema": {"type": "integer"}, "style": "deepObject"},
+                    {"name": "V", "in": "header", "required": true, "content": {"application/json": {"schema": {"type": "object"}}}},
+                    {"name": "c", "in": "cookie", "schema": {"type": "string"}}],
+                  "responses": {
+                    "200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "schemas/ship.json"}}},
+                      "headers": {"ETag": {"required": true, "schema": {"type": "string"}}, "Content-Type": {"schema": {}}}},
+                    "4XX": {"$ref": "#/components/responses/Problem"}, "default": {"$ref": "other.json#/responses/D"}}},
+                "put": {"security": [], "requestBody": {"$ref": "#/components/requestBodies/B"}, "responses": {"204": {"description": ""}}}
+              },
+              "/linked": {"$ref": "#/components/pathItems/P"}
+            },
+            "webhooks": {"changed": {"post": {"responses": {"200": {"description": "d"}}}}},
+            "components": {
+              "schemas": {"Lonely": {"type": "string"}, "Ship": {"$ref": "schemas/ship.json"}},
+              "parameters": {"ShipId": {"$ref": "#/components/parameters/Id"}, "Id": {"name": "shipId", "in": "path", "required": true, "schema": {"type": "string"}},
+                "Unused": {"name": "q", "in": "query", "schema": {"type": "array", "items": {"type": "number"}}}},
+              "responses": {"Problem": {"description": "p", "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Lonely"}}}}},
+              "requestBodies": {"B": {"required": true, "content": {"multipart/form-data": {"schema": {"properties": {"f": true}}, "encoding": {"f": {"contentType": "image/png"}}}}}},
+              "pathItems": {"P": {"post": {"operationId": "p", "security": [{}], "responses": {}}}},
+              "securitySchemes": {"oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "x", "scopes": {"read": "r"}}}}, "key": {"$ref": "#/components/securitySchemes/k"}, "k": {"type": "apiKey", "in": "header", "name": "K"}}
+            }}"##,
+        ),
+        ("other.json", r##"{"$id": "file:///other.json", "x-keep": true, "responses": {"D": {"description": "far", "content": {"text/plain": {}}}}}"##),
+        ("schemas/ship.json", r##"{"type": "object", "properties": {"id": {"type": "string"}}}"##),
+    ]);
+    assert_eq!(shown(&problems), "unknown-keyword /responses\n!ignored /paths/~1ships~1{shipId}/get/responses/200/headers/Content-Type");
+    let api = apis.pop().unwrap();
+    assert!(apis.is_empty());
+    assert_eq!((api.title.as_str(), api.version.as_str(), api.description.as_deref()), ("T", "2", Some("D")));
+    assert_eq!(api.servers, ["https://a", "/b"]);
+    assert_eq!(api.tags, [("t".to_owned(), Some("x".to_owned())), ("u".to_owned(), None)]);
+    assert_eq!(api.security_schemes.len(), 3);
+    assert_eq!(api.security_schemes[1].1.to_string(), r#"{"type":"apiKey","in":"header","name":"K"}"#);
+    let list: Vec<_> = api.operations.iter().map(|each| (each.id.as_str(), each.method.as_str(), each.path.as_str())).collect();
+    assert_eq!(list, [("getShip", "GET", "/ships/{shipId}"), ("putShipsByShipId", "PUT", "/ships/{shipId}"), ("p", "POST", "/linked")]);
+    let get = &api.operations[0];
+    assert!(get.deprecated && get.extensions.contains_key("x-scope"));
+    assert_eq!(get.place.pointer, "/paths/~1ships~1{shipId}/get");
+    let parameters: Vec<_> = get.parameters.iter().map(|each| (each.name.as_str(), each.location, each.required, each.style.as_str(), each.explode)).collect();
+    assert_eq!(
+        parameters,
+        [
+            ("shipId", ParameterIn::Path, true, "simple", false),
+            ("v", ParameterIn::Query, false, "deepObject", false),
+            ("V", ParameterIn::Header, true, "simple", false),
+            ("c", ParameterIn::Cookie, false, "form", true),
+        ]
+    );
+    assert_eq!(get.parameters[0].place.pointer, "/components/parameters/Id");
+    assert_eq!(graph.schema(get.parameters[1].schema.unwrap()).types, Some(Types::INTEGER));
+    assert_eq!(get.parameters[2].content.as_deref(), Some("application/json"));
+    assert_eq!(get.security, [vec![("oauth".to_owned(), vec!["read".to_owned()])], vec![("key".to_owned(), vec![])]]);
+    assert_eq!(api.operations[1].security, Vec::<Vec<(String, Vec<String>)>>::new());
+    assert_eq!(api.operations[2].security, [vec![]]);
+    let statuses: Vec<_> = get.responses.iter().map(|each| (each.status, each.description.as_str(), each.place.pointer.as_str())).collect();
+    assert_eq!(
+        statuses,
+        [
+            (Status::Code(200), "ok", "/paths/~1ships~1{shipId}/get/responses/200"),
+            (Status::Range(4), "p", "/components/responses/Problem"),
+            (Status::Default, "far", "/responses/D"),
+        ]
+    );
+    assert_eq!(get.responses[0].headers.len(), 1);
+    let ship = graph.schema(get.responses[0].content[0].schema.unwrap()).reference.unwrap();
+    assert_eq!(graph.schema(ship).origin, Origin::Root("ship".to_owned()));
+    let body = api.operations[1].request_body.as_ref().unwrap();
+    assert!(body.required);
+    assert_eq!(body.content[0].encoding[0].0, "f");
+    assert_eq!(api.webhooks[0].id, "postChanged");
+    let components: Vec<_> = graph.schemas.iter().filter_map(|each| match &each.origin {
+        Origin::Component(name) => Some((name.as_str(), each.location.as_str())),
+        _ => None,
+    }).collect();
+    assert_eq!(components, [("Lonely", "/components/schemas/Lonely"), ("Ship", "/components/schemas/Ship")]);
+    assert!(graph.schemas.iter().any(|each| each.location == "/components/parameters/Unused/schema/items"));
+    let root = graph.resource(graph.schema(get.parameters[1].schema.unwrap()).resource);
+    assert_eq!((root.uri.as_str(), root.root), ("file:///api.json", None));
+}
+
+/// What is wrong with a document: `code pointer` (`?` warning, `!` note).
+#[test]
+fn problems() {
+    let operation = |inner: &str| format!("paths:\n  /a/{{b}}:\n    get: {inner}\n");
+    let b = "{name: b, in: path, required: true, schema: {}}";
+    let parameter = |inner: &str| operation(&format!("{{parameters: [{b}, {inner}], responses: {{}}}}"));
+    let responses = |inner: &str| operation(&format!("{{parameters: [{b}], responses: {inner}}}"));
+    let get = "/paths/~1a~1{b}/get";
+    let cases: Vec<(String, String)> = vec![
+        (operation("{responses: {}}"), format!("path-parameter {get}")),
+        (parameter("{name: c, in: path, required: true, schema: {}}"), format!("path-parameter {get}/parameters/1")),
+        (parameter(b), format!("duplicate-parameter {get}/parameters/1")),
+        (parameter("{name: b, in: query, schema: {}}"), String::new()),
+        (parameter("{name: q, in: query}"), format!("invalid-openapi {get}/parameters/1")),
+        (parameter("{name: q, in: query, schema: {}, content: {a/b: {}}}"), format!("invalid-openapi {get}/parameters/1/content")),
+        (parameter("{name: q, in: query, content: {}}"), format!("invalid-openapi {get}/parameters/1/content")),
+        (parameter("{name: q, in: body, schema: {}}"), format!("invalid-openapi {get}/parameters/1/in")),
+        (parameter("{name: q, in: query, style: simple, schema: {}}"), format!("invalid-openapi {get}/parameters/1/style")),
+        (parameter("{name: Accept, in: header, schema: {}}"), format!("!ignored {get}/parameters/1")),
+        (parameter("{name: authorization, in: header, schema: {}}"), format!("!ignored {get}/parameters/1")),
+        (parameter("{name: q, in: query, schema: {}, requierd: true}"), format!("?unknown-field {get}/parameters/1/requierd")),
+        (parameter("{name: q, in: query, schema: {type: strng}}"), format!("invalid-schema {get}/parameters/1/schema/type")),
+        (parameter("{name: 1, in: query, schema: {}}"), format!("invalid-openapi {get}/parameters/1/name")),
+        (parameter("{$ref: '#/components/parameters/X'}"), format!("unresolved-reference {get}/parameters/1/$ref")),
+        (parameter("{$ref: '#/components/responses/X'}"), format!("invalid-openapi {get}/parameters/1/$ref")),
+        (parameter("{$ref: 3}"), format!("invalid-openapi {get}/parameters/1/$ref")),
+        (operation("{parameters: [{name: b, in: path, schema: {}}], responses: {}}"), format!("invalid-openapi {get}/parameters/0")),
+        (responses("{20: {description: d}}"), format!("invalid-openapi {get}/responses/20")),
+        (responses("{6XX: {description: d}}"), format!("invalid-openapi {get}/responses/6XX")),
+        (responses("{4xx: {description: d}}"), format!("invalid-openapi {get}/responses/4xx")),
+        (responses("{200: {}}"), format!("?invalid-openapi {get}/responses/200")),
+        (responses("{200: {description: d, content: {json: {}}}}"), format!("invalid-openapi {get}/responses/200/content/json")),
+        (responses("{200: {description: d, content: {a/b: {schema: 1}}}}"), format!("invalid-openapi {get}/responses/200/content/a~1b/schema")),
+        (responses("{200: {description: d, headers: {H: {}}}}"), format!("invalid-openapi {get}/responses/200/headers/H")),
+        (responses("[]"), format!("invalid-openapi {get}/responses")),
+        (operation(&format!("{{parameters: [{b}], security: [{{x: []}}]}}")), format!("unresolved-reference {get}/security/0/x")),
+        (operation(&format!("{{parameters: [{b}], callbacks: {{c: {{'{{$url}}': {{post: {{responses: {{}}}}}}}}}}, servers: [{{url: x}}]}}")), format!("?unsupported {get}/callbacks\n?unsupported {get}/servers")),
+        ("paths:\n  a: {}\n".to_owned(), "invalid-openapi /paths/a".to_owned()),
+        ("paths:\n  /a{: {get: {}}\n".to_owned(), "invalid-openapi /paths/~1a{/get".to_owned()),
+        (format!("paths:\n  /a/{{b}}/{{b}}: {{get: {{parameters: [{b}]}}}}\n"), "path-parameter /paths/~1a~1{b}~1{b}/get".to_owned()),
+        ("paths:\n  /a/{b}: {}\n  /a/{c}: {}\n".to_owned(), "duplicate-path /paths/~1a~1{c}".to_owned()),
+        ("paths:\n  /a: {get: {operationId: x}}\n  /b: {get: {operationId: x}}\n".to_owned(), "duplicate-operation /paths/~1b/get".to_owned()),
+        ("paths:\n  /a: {fetch: {}}\n".to_owned(), "?unknown-field /paths/~1a/fetch".to_owned()),
+        ("paths:\n  /a: {$ref: '#/components/pathItems/p', get: {}}\ncomponents: {pathItems: {p: {}}}\n".to_owned(), "unsupported /paths/~1a/$ref".to_owned()),
+        ("components: {schemas: {a b: {}}}\n".to_owned(), "invalid-openapi /components/schemas/a b".to_owned()),
+        ("components: {schema: {}}\n".to_owned(), "?unknown-field /components/schema".to_owned()),
+        ("components: {responses: {a: {$ref: '#/components/responses/b'}, b: {$ref: '#/components/responses/a'}}}\n".to_owned(), "reference-cycle /components/responses/a\nreference-cycle /components/responses/b".to_owned()),
+        ("components: {schemas: {A: {nullable: true}}}\n".to_owned(), "unknown-keyword /components/schemas/A/nullable".to_owned()),
+        ("components: {securitySchemes: {a: {}}}\n".to_owned(), "invalid-openapi /components/securitySchemes/a".to_owned()),
+        ("x-nothing: 1\n".to_owned(), "invalid-openapi ".to_owned()),
+        ("webhooks: {w: {post: {requestBody: {content: {a/b: {}}}}}}\n".to_owned(), String::new()),
+        ("jsonSchemaDialect: https://spec.openapis.org/oas/3.1/dialect/base\ncomponents: {}\n".to_owned(), String::new()),
+        ("jsonSchemaDialect: http://json-schema.org/draft-03/schema\ncomponents: {}\n".to_owned(), "unsupported /jsonSchemaDialect".to_owned()),
+    ];
+    for (body, expected) in &cases {
+        let (_, _, problems) = read(body);
+        assert_eq!(shown(&problems), *expected, "{body}\n{problems}");
+    }
+}
+
+#[test]
+fn versions() {
+    for (text, expected) in [
+        ("openapi: 3.1.2\ninfo: {title: a, version: '1'}\ncomponents: {}", ""),
+        ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}", ""),
+        ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\ncomponents: {}", "invalid-openapi "),
+        ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}\nwebhooks: {}", "?unknown-field /webhooks"),
+        ("openapi: 3.2.0\ninfo: {title: a, version: '1'}", "unsupported /openapi"),
+        ("openapi: 3\ninfo: {title: a, version: '1'}", "unsupported /openapi"),
+        ("swagger: '2.0'\ninfo: {title: a, version: '1'}", "unsupported /swagger"),
+        ("openapi: 3.1.0\ncomponents: {}", "invalid-openapi "),
+        ("openapi: 3.1.0\ninfo: {title: a}\ncomponents: {}", "?invalid-openapi /info"),
+        ("openapi: 3.1.0\ninfo: {title: a, version: 1.0}\ncomponents: {}", "invalid-openapi /info/version"),
+    ] {
+        let (.., problems) = all(&[("api.yaml", text)]);
+        assert_eq!(shown(&problems), expected, "{text}\n{problems}");
+    }
+}
+
+#[test]
+fn openapi_30() {
+    let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: ";
+    let schema = |inner: &str| {
+        let text = format!("{head}{inner}\n");
+        let (graph, _, problems) = all(&[("api.yaml", &text)]);
+        (graph.schemas.into_iter().next().unwrap(), shown(&problems))
+    };
+    let (nullable, problems) = schema("{type: string, nullable: true, example: x}");
+    assert_eq!((nullable.types, problems.as_str()), (Some(Types::STRING.or(Types::NULL)), ""));
+    assert_eq!(nullable.examples.len(), 1);
+    let (bounds, problems) = schema("{minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false}");
+    assert_eq!(problems, "");
+    assert_eq!((bounds.minimum, bounds.exclusive_minimum.unwrap().to_string()), (None, "1".to_owned()));
+    assert_eq!((bounds.maximum.unwrap().to_string(), bounds.exclusive_maximum), ("5".to_owned(), None));
+    for (text, expected) in [
+        ("{nullable: true}", "?ignored /components/schemas/A/nullable"),
+        ("{nullable: 1}", "invalid-schema /components/schemas/A/nullable"),
+        ("{type: [string]}", "invalid-schema /components/schemas/A/type"),
+        ("{type: 'null'}", "invalid-schema /components/schemas/A/type"),
+        ("{const: 1}", "unknown-keyword /components/schemas/A/const"),
+        ("{minimum: 1, exclusiveMinimum: 1}", "invalid-schema /components/schemas/A/exclusiveMinimum"),
+        ("{additionalProperties: false}", ""),
+        ("{not: true}", "invalid-schema /components/schemas/A/not"),
+        ("{allOf: [{$ref: '#/components/schemas/A/x-b'}], x-b: {type: string}}", ""),
+        ("{properties: {a: {$ref: '#/components/schemas/A', nullable: true}}}", "?ignored /components/schemas/A/properties/a/$ref"),
+    ] {
+        assert_eq!(schema(text).1, expected, "{text}");
+    }
+    // A schema file without `$schema` beside a 3.0 document speaks its dialect.
+    let (graph, _, problems) = all(&[
+        ("api.yaml", &format!("{head}{{$ref: a.yaml}}\n")),
+        ("a.yaml", "type: string\nnullable: true"),
+    ]);
+    assert!(problems.is_empty(), "{problems}");
+    assert_eq!(graph.schemas.iter().filter(|each| each.types == Some(Types::STRING.or(Types::NULL))).count(), 1);
+}
+
+#[test]
+fn references_into_documents() {
+    let graph = clean(&[
+        ("api.yaml", "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /x/y:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            application/json:\n              schema: {type: integer}\ncomponents:\n  schemas:\n    A: {$ref: '#/paths/~1x~1y/get/responses/200/content/application~1json/schema'}\n    B: {$id: 'https://x.y/b', $defs: {c: {type: boolean}}, properties: {p: {$ref: '#/$defs/c'}}}\n"),
+        ("s.json", r##"{"allOf": [{"$ref": "api.yaml#/components/schemas/A"}, {"$ref": "https://x.y/b#/$defs/c"}, {"$ref": "api.yaml#/components/schemas/B/$defs/c"}]}"##),
+    ]);
+    let find = |location: &str| graph.ids().find(|id| graph.location(*id).ends_with(location)).unwrap();
+    let target = |location: &str| graph.location(graph.schema(find(location)).reference.unwrap());
+    assert_eq!(target("schemas/A"), "file:///api.yaml#/paths/~1x~1y/get/responses/200/content/application~1json/schema");
+    assert_eq!(target("s.json#/allOf/0"), "file:///api.yaml#/components/schemas/A");
+    assert_eq!(target("s.json#/allOf/1"), "https://x.y/b#/$defs/c");
+    assert_eq!(target("s.json#/allOf/2"), "https://x.y/b#/$defs/c");
+    assert_eq!(target("https://x.y/b#/properties/p"), "https://x.y/b#/$defs/c");
+    assert_eq!(graph.schema(find("https://x.y/b#")).origin, Origin::Component("B".to_owned()));
+}
+
+#[test]
+fn files_of_objects() {
+    let (graph, api) = {
+        let mut sources = crate::load::Sources::from_texts(&[(
+            "api.yaml",
+            "",
+            &format!("{HEAD}paths:\n  /a/{{id}}: {{$ref: paths/a.yaml}}\n"),
+        )])
+        .unwrap();
+        sources.offer("a.yaml", "file:///paths/a.yaml", "parameters:\n  - {$ref: '../parts.yaml#/params/Id'}\nget:\n  responses:\n    200: {$ref: '../parts.yaml#/responses/Ok'}\n");
+        sources.offer("parts.yaml", "file:///parts.yaml", "params:\n  Id: {name: id, in: path, required: true, schema: {$ref: '#/schemas/Id'}}\nresponses:\n  Ok: {description: d, content: {a/b: {schema: {$ref: '#/schemas/Pet'}}}}\nschemas:\n  Id: {type: string}\n  Pet: {$ref: pet.yaml}\n");
+        sources.offer("pet.yaml", "file:///pet.yaml", "type: object\n");
+        let (graph, mut apis, problems) = crate::resolve::resolve(&mut sources, &crate::resolve::ResolveOptions::default());
+        assert!(problems.is_empty(), "{problems}");
+        (graph, apis.pop().unwrap())
+    };
+    let operation = &api.operations[0];
+    assert_eq!((operation.id.as_str(), operation.parameters[0].name.as_str()), ("getAById", "id"));
+    let schema = graph.schema(operation.responses[0].content[0].schema.unwrap());
+    let pet = graph.schema(schema.reference.unwrap());
+    assert_eq!(pet.origin, Origin::Definition("Pet".to_owned()));
+    assert_eq!(graph.schema(pet.reference.unwrap()).origin, Origin::Root("pet".to_owned()));
+}
+
+#[test]
+fn merged_parameters() {
+    let (_, api) = good(
+        "paths:\n  /a:\n    parameters:\n      - {name: X-A, in: header, schema: {}}\n      - {name: q, in: query, schema: {}}\n    get:\n      parameters:\n        - {name: x-a, in: header, required: true, schema: {}}\n        - {name: r, in: query, explode: false, schema: {}}\n",
+    );
+    let list: Vec<_> = api.operations[0].parameters.iter().map(|each| (each.name.as_str(), each.required, each.explode)).collect();
+    assert_eq!(list, [("x-a", true, false), ("q", false, true), ("r", false, false)]);
+}

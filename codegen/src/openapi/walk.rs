@@ -1,0 +1,310 @@
+//! Walks the objects of an OpenAPI document: finds their schemas, follows their references,
+//! checks the form of every field.
+
+use crate::{
+    diagnostics::Diagnostic,
+    resolve::{
+        dialect::Dialect,
+        discover::{Discovery, Expect, Job, Pending, What, is_schema},
+        keyword::Draft,
+        suggest::nearest,
+    },
+    schema::Origin,
+    tree::{Member, Place, SourceId, Tree, Value, join},
+};
+
+use super::object::{Field, Form, Kind, Need};
+
+impl<'t> Discovery<'t> {
+    /// Visits an object, once per kind that it is used as.
+    pub(crate) fn object(&mut self, kind: Kind, job: Job<'t>) {
+        if !self.objects.insert((job.source, job.pointer.clone(), kind)) {
+            return;
+        }
+        if !job.tree.is_object() {
+            let message = format!("{} must be an object, not {}", kind.name(), job.tree.kind());
+            self.invalid(here(&job), message);
+            return;
+        }
+        if kind.referable()
+            && let Some(member) = job.tree.member("$ref")
+        {
+            return self.reference(kind, &job, member);
+        }
+        let mut job = job;
+        if kind == Kind::Document {
+            match self.version(&job) {
+                Some(dialect) => job.dialect = dialect,
+                None => return,
+            }
+        }
+        let old = job.dialect.draft == Draft::OpenApi30;
+        let mut children = Vec::new();
+        for member in job.tree.members() {
+            if kind.extensible() && member.key.starts_with("x-") {
+                continue;
+            }
+            let field = kind.fields().iter().find(|field| field.name == member.key);
+            let field = field.filter(|field| !(old && field.since_31));
+            match field.map(|field| field.form).or_else(|| kind.others()) {
+                Some(form) => {
+                    self.key(kind, &job, member);
+                    self.form(form, &job, member, &mut children);
+                }
+                None => self.unknown_field(kind, &job, member, old),
+            }
+        }
+        for field in kind.fields() {
+            if field.need != Need::May && job.tree.get(field.name).is_none() {
+                self.absent(kind, *field, &job);
+            }
+        }
+        if kind == Kind::Document {
+            self.parts(&job, old);
+        }
+        for child in children.into_iter().rev() {
+            self.enqueue(child);
+        }
+    }
+
+    /// The dialect of a document's version, `None` for one that is not read.
+    fn version(&mut self, job: &Job<'t>) -> Option<Dialect> {
+        let member = job.tree.member("openapi")?;
+        let place = place(job, member);
+        let version = match (&member.value.value, member.value.as_str()) {
+            (_, Some(text)) => text,
+            (Value::Number(text), _) => text.as_str(),
+            _ => "",
+        };
+        let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
+            ["3", "1"] => Dialect::LATEST,
+            ["3", "0"] => Dialect::OPENAPI_30,
+            _ => {
+                let message = format!("OpenAPI `{version}`: versions 3.0 and 3.1 are read");
+                self.problems.push(Diagnostic::error("unsupported", message).at(place));
+                return None;
+            }
+        };
+        let named = job.tree.member("jsonSchemaDialect").filter(|_| dialect.draft == Draft::Latest);
+        if let Some(member) = named
+            && let Some(name) = member.value.as_str()
+        {
+            let at = Place { pointer: join(&job.pointer, &member.key), span: member.value.span, ..place };
+            return Some(self.choose(name, &at).unwrap_or(dialect));
+        }
+        Some(dialect)
+    }
+
+    /// OpenAPI 3.1, 4.8.1: one of three parts at least; 3.0 requires `paths`.
+    fn parts(&mut self, job: &Job<'t>, old: bool) {
+        let has = |name: &str| job.tree.get(name).is_some();
+        let message = if old && !has("paths") {
+            "an OpenAPI 3.0 document must have `paths`"
+        } else if !(has("paths") || has("webhooks") || has("components")) {
+            "an OpenAPI document must have `paths`, `webhooks` or `components`"
+        } else {
+            return;
+        };
+        self.invalid(here(job), message.to_owned());
+    }
+
+    fn reference(&mut self, kind: Kind, job: &Job<'t>, member: &'t Member) {
+        let place = place(job, member);
+        let Some(reference) = member.value.as_str() else {
+            let message = format!("`$ref` must be a string, not {}", member.value.kind());
+            return self.invalid(place, message);
+        };
+        let beside: Vec<String> = job
+            .tree
+            .members()
+            .iter()
+            .filter(|each| !matches!(each.key.as_str(), "$ref" | "summary" | "description"))
+            .map(|each| format!("`{}`", each.key))
+            .collect();
+        if !beside.is_empty() {
+            let list = beside.join(", ");
+            let problem = if kind == Kind::PathItem {
+                // OpenAPI 3.1, 4.8.9: the behaviour is undefined.
+                Diagnostic::error("unsupported", format!("{list} beside the `$ref` of a path item"))
+            } else {
+                Diagnostic::warning("ignored", format!("{list} beside `$ref` has no effect"))
+            };
+            self.problems.push(problem.at(place.clone()));
+        }
+        if let Some((_, rest)) = reference.split_once("#/components/")
+            && let Some(section) = rest.split('/').next()
+            && kind.section() != Some(section)
+        {
+            let message = format!("`{reference}` leads to `components/{section}`, where {} should be", kind.name());
+            return self.invalid(place, message);
+        }
+        self.expect(Pending {
+            expect: Expect::Object(kind),
+            reference,
+            resource: job.resource,
+            dialect: job.dialect,
+            place,
+            holder: job.pointer.clone(),
+        });
+    }
+
+    /// Keys that are data have a form of their own.
+    fn key(&mut self, kind: Kind, job: &Job<'t>, member: &Member) {
+        let key = &member.key;
+        let message = match kind {
+            Kind::Paths if !key.starts_with('/') => format!("the path `{key}` must start with `/`"),
+            Kind::Responses if super::status(key).is_none() => {
+                format!("`{key}` is no status: write `200`, `4XX` or `default`")
+            }
+            _ => return,
+        };
+        let at = Place { span: member.key_span, ..place(job, member) };
+        self.invalid(at, message);
+    }
+
+    fn form(&mut self, form: Form, job: &Job<'t>, member: &'t Member, children: &mut Vec<Job<'t>>) {
+        let value = &member.value;
+        let pointer = join(&job.pointer, &member.key);
+        let (source, resource, dialect) = (job.source, job.resource, job.dialect);
+        let mut child = |what, pointer, tree| {
+            children.push(Job { what, source, pointer, tree, resource, dialect });
+        };
+        let expected = match (form, &value.value) {
+            (Form::Any, _)
+            | (Form::Text, Value::String(_))
+            | (Form::Flag, Value::Bool(_)) => return,
+            (Form::Texts, Value::Array(texts)) if texts.iter().all(|text| text.as_str().is_some()) => return,
+            (Form::TextMap, Value::Object(texts)) if texts.iter().all(|each| each.value.as_str().is_some()) => {
+                return;
+            }
+            (Form::Schema, _) if is_schema(value) => {
+                return child(What::Schema(Origin::Inline), pointer, value);
+            }
+            (Form::Schemas, Value::Object(members)) => {
+                for each in members {
+                    self.component(job, &pointer, each);
+                    let origin = Origin::Component(each.key.clone());
+                    child(What::Schema(origin), join(&pointer, &each.key), &each.value);
+                }
+                return;
+            }
+            (Form::One(kind), _) => return child(What::Object(kind), pointer, value),
+            (Form::List(kind), Value::Array(elements)) => {
+                for (at, element) in elements.iter().enumerate() {
+                    child(What::Object(kind), format!("{pointer}/{at}"), element);
+                }
+                return;
+            }
+            (Form::Map(kind), Value::Object(members)) => {
+                let components = job.pointer == "/components";
+                for each in members {
+                    if components {
+                        self.component(job, &pointer, each);
+                    }
+                    child(What::Object(kind), join(&pointer, &each.key), &each.value);
+                }
+                return;
+            }
+            (Form::Text, _) => "a string",
+            (Form::Flag, _) => "a boolean",
+            (Form::Texts, _) => "an array of strings",
+            (Form::TextMap, _) => "an object of strings",
+            (Form::Schema, _) => "a schema",
+            (Form::List(_), _) => "an array",
+            (Form::Schemas | Form::Map(_), _) => "an object",
+        };
+        let message = format!("`{}` must be {expected}, not {}", member.key, value.kind());
+        let mut problem = Diagnostic::error("invalid-openapi", message).at(place(job, member));
+        if form == Form::Text && matches!(value.value, Value::Number(_)) {
+            problem = problem.help("put it in quotes");
+        }
+        self.problems.push(problem);
+    }
+
+    /// OpenAPI 3.1, 4.8.7: what a component may be called.
+    fn component(&mut self, job: &Job<'t>, pointer: &str, member: &Member) {
+        let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '.' | '-' | '_');
+        if member.key.is_empty() || !member.key.chars().all(good) {
+            let message = format!("`{}` is no name for a component: letters, digits, `.`, `-`, `_`", member.key);
+            let at = Place { source: job.source, pointer: join(pointer, &member.key), span: member.key_span };
+            self.invalid(at, message);
+        }
+    }
+
+    fn unknown_field(&mut self, kind: Kind, job: &Job<'t>, member: &Member, old: bool) {
+        let message = format!("{} has no field `{}`", kind.name(), member.key);
+        let at = Place { span: member.key_span, ..place(job, member) };
+        let mut problem = Diagnostic::warning("unknown-field", message).at(at);
+        let later = kind.fields().iter().any(|field| field.name == member.key && field.since_31);
+        let near = nearest(&member.key, kind.fields().iter().map(|field| field.name));
+        if old && later {
+            problem = problem.help("OpenAPI 3.1 has it");
+        } else if let Some(near) = near {
+            problem = problem.help(format!("did you mean `{near}`?"));
+        }
+        self.problems.push(problem);
+    }
+
+    fn absent(&mut self, kind: Kind, field: Field, job: &Job<'t>) {
+        let message = format!("{} must have `{}`", kind.name(), field.name);
+        let problem = match field.need {
+            Need::Must => Diagnostic::error("invalid-openapi", message),
+            Need::Should | Need::May => Diagnostic::warning("invalid-openapi", message),
+        };
+        self.problems.push(problem.at(here(job)));
+    }
+
+    fn invalid(&mut self, at: Place, message: String) {
+        self.problems.push(Diagnostic::error("invalid-openapi", message).at(at));
+    }
+
+    /// The object behind references, `None` when they lead nowhere or in a circle.
+    pub(crate) fn behind(
+        &self,
+        source: SourceId,
+        pointer: &str,
+        tree: &'t Tree,
+    ) -> Result<(SourceId, String, &'t Tree), Dead> {
+        let mut at = (source, pointer.to_owned());
+        let mut tree = tree;
+        for _ in 0..32 {
+            if tree.get("$ref").is_none() {
+                return Ok((at.0, at.1, tree));
+            }
+            at = self.links.get(&at).ok_or(Dead::Lost)?.clone();
+            let root = self.sources.get(at.0).ok_or(Dead::Lost)?;
+            tree = root.tree.at(&at.1).ok_or(Dead::Lost)?;
+        }
+        Err(Dead::Loop)
+    }
+
+    /// Reports chains of references that lead back to themselves.
+    pub(crate) fn check_links(&self) -> Vec<Diagnostic> {
+        let mut found: Vec<Diagnostic> = Vec::new();
+        for (source, pointer) in self.links.keys() {
+            let Some(root) = self.sources.get(*source) else { continue };
+            let Some(tree) = root.tree.at(pointer) else { continue };
+            if matches!(self.behind(*source, pointer, tree), Err(Dead::Loop)) {
+                let place = Place { source: *source, pointer: pointer.clone(), span: tree.span };
+                let message = "references that lead in a circle and never to an object";
+                found.push(Diagnostic::error("reference-cycle", message).at(place));
+            }
+        }
+        found
+    }
+}
+
+/// Why there is no object behind a reference; both are reported elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dead {
+    Lost,
+    Loop,
+}
+
+fn here(job: &Job<'_>) -> Place {
+    Place { source: job.source, pointer: job.pointer.clone(), span: job.tree.span }
+}
+
+fn place(job: &Job<'_>, member: &Member) -> Place {
+    Place { source: job.source, pointer: join(&job.pointer, &member.key), span: member.value.span }
+}

@@ -1,0 +1,110 @@
+//! In which order path templates are tried: the more literal first, segment by segment.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::{
+    api::Operation,
+    diagnostics::{Diagnostic, Diagnostics},
+};
+
+/// One segment of a template: literal, partly literal, or all placeholder; then the more
+/// literal characters, then the text without the placeholders' names.
+type Segment = (u8, Reverse<usize>, String);
+
+/// The indices of all operations, most literal template first, templates that differ in
+/// names only together, `GET` before `POST`. Two operations at one place are an error.
+pub(super) fn order(operations: &[Operation], diagnostics: &mut Diagnostics) -> Vec<usize> {
+    let mut places: BTreeMap<(Vec<Segment>, &str), usize> = BTreeMap::new();
+    for (index, operation) in operations.iter().enumerate() {
+        let key = (segments(&operation.path), operation.method.as_str());
+        if let Some(&first) = places.get(&key) {
+            let Operation { method, path, .. } = operation;
+            let error = Diagnostic::error(
+                "ambiguous-path",
+                format!("`{method} {path}` stands for the same requests as another operation"),
+            );
+            let first = operations[first].place.clone();
+            diagnostics.push(error.at(operation.place.clone()).label(first, "the other one"));
+            continue;
+        }
+        places.insert(key, index);
+    }
+    places.into_values().collect()
+}
+
+fn segments(template: &str) -> Vec<Segment> {
+    template.split('/').map(segment).collect()
+}
+
+fn segment(text: &str) -> Segment {
+    let mut shape = String::new();
+    let mut rest = text;
+    let mut literal = 0;
+    while let Some((before, after)) = rest.split_once('{') {
+        literal += before.len();
+        shape.push_str(before);
+        shape.push_str("{}");
+        rest = after.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    let placeholders = !shape.is_empty();
+    literal += rest.len();
+    shape.push_str(rest);
+    match (placeholders, literal) {
+        (false, _) => (0, Reverse(0), shape),
+        (true, 1..) => (1, Reverse(literal), shape),
+        (true, 0) => (2, Reverse(0), shape),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operations(of: &[(&str, &str)]) -> Vec<Operation> {
+        let operation = |(method, path): &(&str, &str)| Operation {
+            method: (*method).to_owned(),
+            path: (*path).to_owned(),
+            ..Operation::default()
+        };
+        of.iter().map(operation).collect()
+    }
+
+    #[test]
+    fn literal_segments_come_first() {
+        let all = operations(&[
+            ("GET", "/a/{x}"),
+            ("GET", "/a/{x}.json"),
+            ("GET", "/a/b"),
+            ("POST", "/a/{y}"),
+            ("GET", "/{z}/b"),
+            ("GET", "/a/{x}/c"),
+            ("DELETE", "/a/{y}"),
+        ]);
+        let mut diagnostics = Diagnostics::new();
+        let sorted = order(&all, &mut diagnostics);
+        let shown: Vec<_> =
+            sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
+        assert_eq!(
+            shown,
+            [
+                "GET /a/b",
+                "GET /a/{x}.json",
+                "DELETE /a/{y}",
+                "GET /a/{x}",
+                "POST /a/{y}",
+                "GET /a/{x}/c",
+                "GET /{z}/b"
+            ]
+        );
+        assert!(diagnostics.is_empty());
+    }
+
+    #[test]
+    fn two_operations_at_one_place_are_an_error() {
+        let all = operations(&[("GET", "/a/{x}"), ("GET", "/a/{y}")]);
+        let mut diagnostics = Diagnostics::new();
+        assert_eq!(order(&all, &mut diagnostics), [0]);
+        assert!(diagnostics.has_errors());
+    }
+}

@@ -1,0 +1,542 @@
+//! Patterns against texts, through the engine that generated code uses.
+
+#![allow(clippy::unwrap_used, reason = "a failing test panics")]
+
+use std::time::Duration;
+use std::time::Instant;
+
+use contract_runtime::pattern::Program;
+use quote::quote;
+
+use super::*;
+
+#[track_caller]
+fn compiled(source: &str) -> &'static Pattern {
+    match compile(source) {
+        Ok(compiled) => compiled.leak(),
+        Err(error) => panic!("{source}: {error}"),
+    }
+}
+
+/// Pattern, texts that match, texts that do not.
+type Case = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const CASES: &[Case] = &[
+    // Search, anchors, line ends.
+    ("", &["", "a"], &[]),
+    ("a", &["a", "bab"], &["", "b", "A"]),
+    ("^a", &["a", "ab"], &["ba", ""]),
+    ("a$", &["a", "ba"], &["ab", "a\n", ""]),
+    ("^abc$", &["abc"], &["abc\n", "\nabc", "xabc", "abcx"]),
+    ("^$", &[""], &["\n", "a"]),
+    ("$^", &[""], &["a"]),
+    ("^", &["", "a"], &[]),
+    ("$", &["", "a"], &[]),
+    ("^^a$$", &["a"], &["aa"]),
+    ("a^b", &[], &["ab", "a\nb"]),
+    (
+        "^.$",
+        &["a", "é", "😀", "\t"],
+        &["", "\n", "\r", "\u{2028}", "\u{2029}", "ab"],
+    ),
+    ("^.*$", &["", "abc"], &["a\nb"]),
+    ("a.c", &["abc", "xa\u{85}cx"], &["ac", "a\nc"]),
+    // Counts.
+    ("^a*$", &["", "aaa"], &["b", "aab"]),
+    ("^a+$", &["a", "aaa"], &["", "b"]),
+    ("^a?$", &["", "a"], &["aa"]),
+    ("^a{2}$", &["aa"], &["a", "aaa"]),
+    ("^a{2,}$", &["aa", "aaaa"], &["a"]),
+    ("^a{2,3}$", &["aa", "aaa"], &["a", "aaaa"]),
+    ("^a{0}b$", &["b"], &["ab"]),
+    ("^a{0,2}b$", &["b", "ab", "aab"], &["aaab"]),
+    ("^a{02,3}$", &["aa"], &["a"]),
+    ("^a+?b*?$", &["a", "aab"], &["b", ""]),
+    ("^a{2,3}?$", &["aa"], &["aaaa"]),
+    ("a{3}", &["aaa", "baaab"], &["aa", "aabaa"]),
+    ("aaa*", &["aa", "xaax"], &["a", "aba"]),
+    ("[0-9]{2,}", &["12", "a12b"], &["1", "1a2"]),
+    ("^é{2}$", &["éé"], &["é", "ééé"]),
+    ("^(?:ab){2}$", &["abab"], &["ab", "ababab"]),
+    ("^(?:a{1,2}-){2}$", &["a-aa-", "aa-a-"], &["a-", "a-aaa-"]),
+    ("^(?:a?){3}$", &["", "aaa"], &["aaaa"]),
+    ("^(?:)*$", &[""], &["a"]),
+    ("^(?:){1000000000}a$", &["a"], &["", "aa"]),
+    ("^(?:a*)*$", &["", "aa"], &["b"]),
+    ("^(a*)+b$", &["b", "aab"], &["a"]),
+    // Chains that may be read greedily, and near misses.
+    ("^[a-z]+[0-9]*$", &["a", "ab12"], &["1", "a1b", ""]),
+    ("^[a-z]+[a-z0-9]$", &["ab", "a1", "abc9"], &["a", "1"]),
+    (
+        "^[a-z]{2,3}[a-c]$",
+        &["xya", "xyzb", "aaa"],
+        &["xa", "xyzz", "aaaaa"],
+    ),
+    ("^a*ab$", &["ab", "aaab"], &["b", "aa"]),
+    (
+        "^a?[ab]?b$",
+        &["b", "ab", "bb", "abb", "aab"],
+        &["aaab", "a"],
+    ),
+    ("^a*b?a$", &["a", "aa", "aba"], &["b", "ab"]),
+    ("^a*b*c*$", &["", "abc", "aacc"], &["ba", "ca"]),
+    ("^a{1,2}a{2,3}$", &["aaa", "aaaaa"], &["aa", "aaaaaa"]),
+    ("^a*a*b", &["b", "aabc"], &["a", "c"]),
+    ("^x*", &["", "y", "xx"], &[]),
+    ("x*$", &["", "y"], &[]),
+    ("x+$", &["x", "yxx"], &["xy", ""]),
+    ("x+y", &["xy", "axxyb"], &["y", "x"]),
+    ("^v[0-9]+$", &["v1", "v10"], &["v", "1", "v1.0"]),
+    ("^foo", &["foo", "foobar"], &["fo", "xfoo"]),
+    ("bar$", &["bar", "foobar"], &["barx"]),
+    ("^.*bar$", &["bar", "foobar", "barbar"], &["barb"]),
+    ("f.*o", &["fo", "xfxoxx"], &["f", "of"]),
+    // Alternation and groups.
+    ("^(?:a|bc)$", &["a", "bc"], &["b", "abc", ""]),
+    ("^a|b$", &["ax", "xb"], &["xa", "bx"]),
+    ("^(a|ab)(c|bcd)$", &["ac", "abc", "abcd", "abbcd"], &["ab"]),
+    (
+        "^(?<year>\\d{4})-(?<month>\\d\\d)$",
+        &["2024-01"],
+        &["2024-1"],
+    ),
+    ("^(a|)$", &["", "a"], &["b"]),
+    ("a||b", &["", "x"], &[]),
+    ("^(?:(?:a|b)|c)+$", &["abc"], &["", "d"]),
+    ("(^a|b)c", &["ac", "xbc"], &["xac"]),
+    (
+        "^(?:DRAFT|SUBMITTED|CLOSED)$",
+        &["DRAFT", "CLOSED"],
+        &["DRAF", "draft", "DRAFTCLOSED"],
+    ),
+    ("^()$", &[""], &["a"]),
+    // Classes.
+    ("^[abc]$", &["a", "c"], &["d", "", "ab"]),
+    ("^[^abc]$", &["d", "é", "\n"], &["a", ""]),
+    ("^[a-c]$", &["b"], &["d", "-"]),
+    ("^[a-c-]$", &["-", "a"], &["d"]),
+    ("^[-a]$", &["-", "a"], &["b"]),
+    ("^[a-]$", &["-", "a"], &["b"]),
+    ("^[--/]$", &["-", ".", "/"], &[",", "0"]),
+    (r"^[\w-]$", &["-", "_", "a"], &["."]),
+    (r"^[\w-.]$", &["-", ".", "a"], &["/"]),
+    (r"^[a-\d]$", &["a", "-", "5"], &["b"]),
+    ("^[]$", &[], &["", "a"]),
+    ("[]", &[], &["", "a"]),
+    ("^[^]$", &["a", "\n", "😀"], &["", "ab"]),
+    ("^[^]*$", &["", "a\nb"], &[]),
+    (r"^[\]]$", &["]"], &["["]),
+    (r"^[\\]$", &["\\"], &["/"]),
+    (r"^[\^a]$", &["^", "a"], &["b"]),
+    ("^[a^]$", &["^", "a"], &["b"]),
+    (
+        "^[$.*+?(){}|/]$",
+        &["$", ".", "*", "+", "?", "(", ")", "{", "}", "|", "/"],
+        &["a"],
+    ),
+    ("^[[]$", &["["], &["]"]),
+    ("^[[a]$", &["[", "a"], &["b"]),
+    ("^[a&&b]$", &["a", "&", "b"], &["c"]),
+    ("^[*--b]$", &["*", ",", "-", "b"], &["a", "."]),
+    ("^[a~~b]$", &["~"], &["c"]),
+    (r"^[\b]$", &["\u{8}"], &["b"]),
+    (r"^[\d\s]$", &["1", " "], &["a"]),
+    (r"^[^\d\s]$", &["a"], &["1", " "]),
+    (r"^[^\D]$", &["1"], &["a"]),
+    (r"^[\D]$", &["a"], &["1"]),
+    ("^[à-ü]$", &["é", "à", "ü"], &["e", "ý"]),
+    ("^[^à-ü]$", &["e", "ÿ"], &["é"]),
+    ("^[😀-😂]$", &["😁"], &["😃", "a"]),
+    ("^[a-z😀]+$", &["a😀"], &["A"]),
+    ("^[#&'()*,;=:@!~ <>\"`%-]+$", &["#&'()*", "-"], &["a"]),
+    // Class escapes: ASCII digits and words, the ECMA white space.
+    (r"^\d$", &["0", "9"], &["a", "৪", "٣"]),
+    (r"^\D$", &["a", "৪"], &["0"]),
+    (r"^\w$", &["a", "Z", "0", "_"], &["é", "-", ""]),
+    (r"^\W$", &["é", "-", "\n"], &["a", "_"]),
+    (
+        r"^\s$",
+        &[
+            " ", "\t", "\n", "\u{b}", "\u{c}", "\r", "\u{a0}", "\u{feff}", "\u{2029}", "\u{2003}",
+            "\u{3000}", "\u{1680}", "\u{202f}",
+        ],
+        &["a", "\u{200b}", "\u{85}", "\u{180e}", "\u{1c}"],
+    ),
+    (
+        r"^\S$",
+        &["a", "\u{85}", "\u{200b}"],
+        &[" ", "\u{feff}", "\u{2003}"],
+    ),
+    (r"\S", &["a", " a "], &["", " ", "\u{3000}\t"]),
+    (r"\S\S", &["ab"], &["a b"]),
+    (r"^\S+$", &["ab"], &["a b", ""]),
+    (r"^\S(.*\S)?$", &["a", "a b", "ab"], &[" a", "a ", ""]),
+    (r"^\S+( \S+)*$", &["a", "a b c"], &["a  b", " a"]),
+    // Word boundaries, ASCII.
+    (r"\bcat\b", &["cat", "a cat!", "écaté"], &["cats", "_cat"]),
+    (r"^\Bcat", &[], &["cat"]),
+    (r"\Bat", &["cat", "at at aat"], &["at", "é at"]),
+    (r"\b", &["a"], &["", "é", "-"]),
+    (r"\B", &["", "é", "ab"], &["a"]),
+    (r"a\b|b", &["a", "b"], &["ac"]),
+    // Character escapes.
+    (r"^\t\n\v\f\r\0$", &["\t\n\u{b}\u{c}\r\0"], &["tnvfr0"]),
+    (r"^\cC\cc$", &["\u{3}\u{3}"], &["cC"]),
+    (r"^\cJ$", &["\n"], &["J"]),
+    (r"^\x41\x7e$", &["A~"], &["x41"]),
+    (r"^\u0041\u00e9$", &["Aé"], &["u0041"]),
+    (r"^\u{41}\u{1F600}$", &["A😀"], &["A"]),
+    (r"^\u{0000041}$", &["A"], &["0"]),
+    (r"^\uD83D\uDE00$", &["😀"], &["\u{fffd}"]),
+    (r"^[\uD83D\uDE00]$", &["😀"], &["a"]),
+    (r"^[\uD83D\uDE00-\uD83D\uDE02]$", &["😁"], &["😃"]),
+    (r"\uD83D", &[], &["😀", "a"]),
+    (r"^[\uD800-\uDFFF]$", &[], &["a", "😀"]),
+    (r"^[^\uD800-\uDFFF]+$", &["a😀"], &[""]),
+    (
+        r"^[\u0000-\uFFFF]$",
+        &["a", "\u{e000}", "\u{ffff}"],
+        &["😀"],
+    ),
+    (r"^[\u{0}-\u{10FFFF}]$", &["a", "😀"], &[""]),
+    (
+        r"^\^\$\\\.\*\+\?\(\)\[\]\{\}\|\/$",
+        &["^$\\.*+?()[]{}|/"],
+        &["a"],
+    ),
+    (r"^a\-b\_c\@\#\'\ $", &["a-b_c@#' "], &["a-b_c@#'"]),
+    (r"^[\-\.]$", &["-", "."], &[","]),
+    ("^a]}$", &["a]}"], &["a"]),
+    ("^/users/{id}$", &["/users/{id}"], &["/users/1"]),
+    ("^a b#c$", &["a b#c"], &["ab"]),
+    ("^<&-~%\"'`=:;,@!$", &["<&-~%\"'`=:;,@!"], &["<"]),
+    // Properties.
+    (r"^\p{L}+$", &["aé中"], &["1", "_"]),
+    (r"^\p{Letter}+$", &["aé中"], &["1"]),
+    (r"^\p{Lu}$", &["A", "É"], &["a"]),
+    (r"^\P{L}$", &["1", "_"], &["a", "é"]),
+    (r"^\p{gc=Nd}$", &["1", "৪"], &["a"]),
+    (r"^\p{General_Category=Decimal_Number}$", &["৪"], &["a"]),
+    (r"^\p{digit}+$", &["42", "৪২"], &["-%#"]),
+    (r"^\p{Script=Greek}+$", &["αβγ"], &["abc"]),
+    (r"^\p{sc=Grek}+$", &["αβγ"], &["abc"]),
+    (r"^\p{Script_Extensions=Greek}$", &["α", "\u{342}"], &["a"]),
+    (r"^\p{scx=Cyrillic}+$", &["привет"], &["hi"]),
+    (r"^\p{Alphabetic}$", &["a", "ⅷ"], &["1"]),
+    (r"^\p{ASCII}+$", &["aZ\0\u{7f}"], &["é"]),
+    (r"^\p{Any}$", &["é"], &[""]),
+    (r"^\p{White_Space}$", &[" ", "\u{85}"], &["a"]),
+    (r"^\p{Emoji_Presentation}$", &["😀"], &["a"]),
+    (r"^\p{ASCII_Hex_Digit}+$", &["09afAF"], &["g"]),
+    (
+        r"^[\p{L}\p{M}0-9 .'’-]{1,20}$",
+        &["Zoë O’Neil-1", "e\u{301}"],
+        &["", "a_b", "aaaaaaaaaaaaaaaaaaaaa"],
+    ),
+    (r"^[^\p{L}]$", &["1"], &["é"]),
+    (r"^[\P{L}a]$", &["1", "a"], &["b"]),
+    (r"\p{Letter}cole", &["les écoles"], &["1cole"]),
+    (r"\wcole", &["ecole"], &["école"]),
+    // Patterns as contracts have them.
+    (
+        "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
+        &["123e4567-e89b-12d3-a456-426614174000"],
+        &["123e4567-e89b-62d3-a456-426614174000", "123e4567"],
+    ),
+    (
+        "^(?:[0-9A-F]{4}-){3}[0-9A-F]{4}$",
+        &["0123-4567-89AB-CDEF"],
+        &["0123-4567-89AB", "0123-4567-89AB-CDEG"],
+    ),
+    (
+        "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
+        &["DE89370400440532013000"],
+        &["DE8937", "de89370400440532013000"],
+    ),
+    (
+        r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$",
+        &[
+            "2024-01-31",
+            "2024-01-31T10:00Z",
+            "2024-01-31T10:00:00.123Z",
+        ],
+        &["2024-01-31T", "2024-1-31"],
+    ),
+    (
+        "^[a-z][a-z0-9]*(-[a-z0-9]+)*$",
+        &["a", "a-b1-c"],
+        &["-a", "a-", "a--b"],
+    ),
+    (
+        r"^[^\s@]+@[^\s@]+\.[^\s@]+$",
+        &["a@b.c", "a.b@c.d.e"],
+        &["a@b", "@b.c", "a b@c.d"],
+    ),
+    (
+        "^(0|[1-9][0-9]*)(\\.[0-9]{1,2})?$",
+        &["0", "10.25", "7.5"],
+        &["01", "1.", "1.234"],
+    ),
+    (
+        "^[a-z]{2,3}(-[A-Z]{2})?$",
+        &["en", "gsw-CH"],
+        &["EN", "en-"],
+    ),
+    (
+        "^sha256:[a-f0-9]{64}$",
+        &["sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+        &["sha256:abc"],
+    ),
+    (
+        "^urn:[a-z0-9][a-z0-9-]{0,31}:.+$",
+        &["urn:isbn:1"],
+        &["urn::1", "urn:isbn:"],
+    ),
+    (
+        "^#[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?$",
+        &["#abc", "#AABBCC"],
+        &["#ab", "#abcd"],
+    ),
+    (
+        "^[A-Za-z0-9_-]{43}$",
+        &["E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
+        &["E9Melhoa"],
+    ),
+    (
+        "^[A-Za-z0-9+/]*={0,2}$",
+        &["", "YWI=", "YQ=="],
+        &["YQ===", "a=b"],
+    ),
+    (r"^x-", &["x-a"], &["X-a"]),
+    (
+        r"^(\d{1,3}\.){3}\d{1,3}$",
+        &["127.0.0.1"],
+        &["127.0.0", "1.2.3.4.5", "1234.0.0.1"],
+    ),
+];
+
+#[test]
+fn patterns_find_what_ecma_262_finds() {
+    assert!(CASES.len() >= 150, "{} cases", CASES.len());
+    for (source, matching, others) in CASES {
+        let pattern = compiled(source);
+        for text in *matching {
+            assert!(pattern.is_match(text), "{source} must match {text:?}");
+        }
+        for text in *others {
+            assert!(!pattern.is_match(text), "{source} must not match {text:?}");
+        }
+    }
+}
+
+/// Both layouts of one pattern agree; `(?:…|[])` is never laid out as a chain.
+#[test]
+fn chains_agree_with_instructions() {
+    for (source, matching, others) in CASES {
+        let instructions = compiled(&format!("(?:{source}|[^\\u0000-\\u{{10FFFF}}]x[]|[])"));
+        for text in matching.iter().chain(*others) {
+            let expected = compiled(source).is_match(text);
+            assert_eq!(instructions.is_match(text), expected, "{source} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn refusals_name_the_place_and_the_reason() {
+    let cases = [
+        ("a(?=b)", 1, "look-around"),
+        ("^(?!a)", 1, "look-around"),
+        ("(?<=a)b", 0, "look-around"),
+        ("(?<!a)b", 0, "look-around"),
+        (r"(a)\1", 3, "back-references"),
+        (r"(?<n>a)\k<n>", 7, "back-references"),
+        ("(?i)a", 0, "flags"),
+        ("(?i:a)", 0, "flags"),
+        ("(a", 0, "not closed"),
+        ("a)", 1, "closes no group"),
+        ("[a", 0, "not closed"),
+        ("[a-", 0, "not closed"),
+        ("a[z-a]", 3, "out of order"),
+        ("*a", 0, "nothing to repeat"),
+        ("a**", 2, "nothing to repeat"),
+        ("a|+", 2, "nothing to repeat"),
+        ("^*", 1, "nothing to repeat"),
+        (r"\b+", 2, "nothing to repeat"),
+        ("(+a)", 1, "nothing to repeat"),
+        ("a{3,2}", 1, "out of order"),
+        ("a{,2}", 1, "no quantifier"),
+        ("a{2", 1, "no quantifier"),
+        ("a{99999999999}", 1, "too large"),
+        (r"a\", 1, "not complete"),
+        (r"\a", 0, "no escape"),
+        (r"\Z", 0, "no escape"),
+        (r"é\e", 2, "no escape"),
+        (r"\01", 0, "octal"),
+        (r"[\1]", 1, "octal"),
+        ("^[a--b]$", 3, "out of order"),
+        (r"[\B]", 1, "no escape"),
+        (r"\c1", 0, "letter"),
+        (r"\x4", 0, "hexadecimal"),
+        (r"\u12", 0, "hexadecimal"),
+        (r"\u{110000}", 0, "hexadecimal"),
+        (r"\u{}", 0, "hexadecimal"),
+        (r"\pL", 0, "braces"),
+        (r"\p{Nope}", 0, "Unicode property"),
+        (r"\p{^L}", 0, "Unicode property"),
+        ("(?<1a>b)", 0, "name"),
+        ("(?<a", 0, "not closed"),
+        ("(?:(?:a{200}b?){200}){2}", 0, "20000 instructions"),
+        (
+            "(?:(?:(?:(?:a?){1000}){1000}){1000}){1000}",
+            0,
+            "20000 instructions",
+        ),
+    ];
+    for (source, offset, reason) in cases {
+        match compile(source) {
+            Ok(_) => panic!("{source} must be refused"),
+            Err(error) => {
+                assert!(
+                    error.offset == offset && error.reason.contains(reason),
+                    "{source}: {error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused_not_overflowed() {
+    let source = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
+    assert!(compile(&source).is_err());
+}
+
+#[test]
+fn chains_are_chosen_where_they_are_exact() {
+    let chains = [
+        "^[a-z]+$",
+        "^[0-9]{4}-[0-9]{2}$",
+        r"\S",
+        "^x-",
+        "foo",
+        "^(?:[0-9A-F]{4}-){3}$",
+        "^.*$",
+        "[a-z]+",
+        "^[A-Za-z0-9+/]*={0,2}$",
+        "^a{1,2}a{2,3}$",
+        "^.{1,2000}$",
+        "x*",
+        "",
+        "^a*ab$",
+    ];
+    for source in chains {
+        assert!(
+            matches!(compiled(source).program, Program::Sequence(_)),
+            "{source}"
+        );
+    }
+    let others = [
+        "^[ab]*b$",
+        "a|b{2}",
+        "xy+x",
+        "xy+$",
+        "^(ab)*$",
+        r"\ba",
+        "^a?[ab]?b$",
+        ".{65}",
+    ];
+    for source in others {
+        assert!(
+            matches!(compiled(source).program, Program::Nfa(_)),
+            "{source}"
+        );
+    }
+}
+
+/// The classics that take exponential time with backtracking.
+#[test]
+fn time_is_linear() {
+    let text = format!("{}!", "a".repeat(100_000));
+    for source in [
+        "(a+)+$",
+        "^(a+)+$",
+        "(a|aa)+$",
+        "^(a|a?)+$",
+        "^(.*a){20}b$",
+        "(x+x+)+y",
+    ] {
+        let pattern = compiled(source);
+        let start = Instant::now();
+        assert!(!pattern.is_match(&text), "{source}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{source}");
+    }
+}
+
+#[test]
+fn tokens_are_an_expression_of_the_runtime_crate() {
+    let print = |source: &str| match compile(source) {
+        Ok(compiled) => compiled
+            .tokens(&quote! { ::contract_runtime })
+            .to_string()
+            .replace(' ', ""),
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(
+        print("^v[0-9]+é{2}$"),
+        "::contract_runtime::pattern::Pattern{source:\"^v[0-9]+é{2}$\",\
+         program:::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence{\
+         start:true,end:true,atoms:&[::contract_runtime::pattern::Atom::Literal(\"v\"),\
+         ::contract_runtime::pattern::Atom::Class{class:::contract_runtime::pattern::Class{\
+         ascii:0x3ff000000000000,ranges:&[]},min:1,max:::contract_runtime::pattern::UNBOUNDED},\
+         ::contract_runtime::pattern::Atom::Class{class:::contract_runtime::pattern::Class{\
+         ascii:0x0,ranges:&[('é','é')]},min:2,max:2}]})}"
+    );
+    assert_eq!(
+        print(r"a|\b"),
+        "::contract_runtime::pattern::Pattern{source:\"a|\\\\b\",\
+         program:::contract_runtime::pattern::Program::Nfa(::contract_runtime::pattern::Nfa{\
+         start:false,instructions:&[::contract_runtime::pattern::Instruction::Split(1,3),\
+         ::contract_runtime::pattern::Instruction::Char(0),\
+         ::contract_runtime::pattern::Instruction::Jump(4),\
+         ::contract_runtime::pattern::Instruction::Assert(::contract_runtime::pattern::Look::WordBoundary),\
+         ::contract_runtime::pattern::Instruction::Match],\
+         classes:&[::contract_runtime::pattern::Class{ascii:0x2000000000000000000000000,ranges:&[]}]})}"
+    );
+}
+
+/// `optional/ecmascript-regex.json` and `non-bmp-regex.json` of the official
+/// suite, when `JSON_SCHEMA_TEST_SUITE` names its folder.
+#[test]
+fn official_optional_cases() {
+    let Ok(suite) = std::env::var("JSON_SCHEMA_TEST_SUITE") else {
+        return;
+    };
+    let mut count = 0;
+    for file in ["ecmascript-regex.json", "non-bmp-regex.json"] {
+        let path = format!("{suite}/tests/draft2020-12/optional/{file}");
+        let groups: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for group in groups.as_array().unwrap() {
+            let Some(source) = group["schema"]["pattern"].as_str() else {
+                continue;
+            };
+            for case in group["tests"].as_array().unwrap() {
+                let Some(text) = case["data"].as_str() else {
+                    continue;
+                };
+                let expected = case["valid"].as_bool().unwrap();
+                assert_eq!(
+                    compiled(source).is_match(text),
+                    expected,
+                    "{source} {text:?}"
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 40, "{count}");
+}

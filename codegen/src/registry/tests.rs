@@ -1,0 +1,104 @@
+//! Tables that are written, tables that are refused.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::{load::Sources, operations::tests::has};
+
+fn run(config: &Table, rows: &str) -> Result<TokenStream, String> {
+    // A table stands beside the contract; the loader wants to see a schema.
+    let text = format!(r#"{{"$id":"https://example.org/t","$defs":{{}},"x-codes":{rows}}}"#);
+    let sources = Sources::from_texts(&[("codes.json", "", &text)]).unwrap();
+    let id = sources.ids().next().unwrap();
+    let mut diagnostics = Diagnostics::new();
+    diagnostics.attach(&sources);
+    let code = registry(config, id, &sources.get(id).unwrap().tree, &mut diagnostics);
+    match code {
+        Some(code) => {
+            syn::parse2::<syn::File>(code.clone()).unwrap();
+            Ok(code)
+        }
+        None => Err(diagnostics.json_lines()),
+    }
+}
+
+fn config() -> Table {
+    Table {
+        name: "Code".to_owned(),
+        file: "codes.json".into(),
+        rows: "/x-codes".to_owned(),
+        key: "code".to_owned(),
+        ..Table::default()
+    }
+}
+
+const ROWS: &str = r#"[
+  {"code": "NOT_FOUND", "status": 404, "title": "Not found", "side": "caller", "retry": null, "headers": []},
+  {"code": "BUSY", "status": 503, "title": "Busy", "side": "service", "retry": 70000, "headers": ["Retry-After"]}
+]"#;
+
+#[test]
+fn closed_tables_give_values_directly() {
+    let mut config = config();
+    config.describe = Some("title".to_owned());
+    config.enums.insert("side".to_owned(), "Side".to_owned());
+    let code = run(&config, ROWS).unwrap();
+    has(&code, r#"#[doc = " Not found"] #[doc = ""] #[doc = " `NOT_FOUND`"] NotFound"#);
+    has(
+        &code,
+        "struct CodeRow { status: u16, title: &'static str, side: Side, retry: Option<u32>, headers: &'static [&'static str] }",
+    );
+    has(
+        &code,
+        r#"Self::Busy => &CodeRow { status: 503, title: "Busy", side: Side::Service, retry: Some(70000), headers: &["Retry-After"] }"#,
+    );
+    has(&code, "pub const fn status(self) -> u16 { self.row().status }");
+    has(&code, "pub enum Side");
+    has(&code, r#""BUSY" => Ok(Self::Busy)"#);
+}
+
+#[test]
+fn open_tables_keep_what_no_row_has() {
+    let mut config = config();
+    config.open = true;
+    let code = run(&config, r#"[{"code": "UNKNOWN", "status": 1}, {"code": "a-b", "status": 2}]"#)
+        .unwrap();
+    has(&code, "UnknownValue");
+    has(&code, "Unknown(Box<str>)");
+    has(&code, "pub fn status(&self) -> Option<u16> { self.row().map(|row| row.status) }");
+    has(&code, r#""a-b" => Self::AB"#);
+}
+
+#[test]
+fn names_are_made_distinct() {
+    let code = run(&config(), r#"[{"code": "a"}, {"code": "A"}, {"code": "+1"}]"#).unwrap();
+    has(&code, r#"Self::LowerA => "a", Self::UpperA => "A", Self::Plus1 => "+1""#);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    let check = |config: &Table, rows: &str, pointer: &str, message: &str| {
+        let error = run(config, rows).unwrap_err();
+        assert!(error.contains(&format!(r#""pointer":"{pointer}""#)), "{error}");
+        assert!(error.contains(message), "{error}");
+    };
+    check(&config(), r#"[{"code": "a"}, {"status": 1}]"#, "/x-codes/1", "no string `code`");
+    check(&config(), r#"[{"code": "a"}, {"code": "a"}]"#, "/x-codes/1", "`a` has a row already");
+    check(
+        &config(),
+        r#"[{"code": "a", "x": 1}, {"code": "b", "x": "1"}]"#,
+        "/x-codes/1/x",
+        "something else before",
+    );
+    check(&config(), r#"[{"code": "a", "x": {}}]"#, "/x-codes/0/x", "leave it out with `skip`");
+    check(&config(), r#"[{"code": "a", "x": 1.5}]"#, "/x-codes/0/x", "cannot hold a number");
+    let mut wrong = config();
+    wrong.skip.push("y".to_owned());
+    check(&wrong, r#"[{"code": "a", "x": 1}]"#, "/x-codes/0", "no row has a column `y`");
+    let mut wrong = config();
+    wrong.rows = "/nothing".to_owned();
+    check(&wrong, "[]", "", "no array with rows");
+    let mut wrong = config();
+    wrong.enums.insert("x".to_owned(), "X".to_owned());
+    check(&wrong, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
+}

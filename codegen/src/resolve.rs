@@ -1,0 +1,152 @@
+//! Trees to the schema graph: every reference settled, every keyword's form checked.
+//!
+//! [`resolve`] walks the inputs ([`discover`]), reads more documents when references ask for
+//! them, orders what it found by URI and position, and parses each schema once ([`parse`]).
+
+pub(crate) mod cycle;
+pub(crate) mod dialect;
+pub(crate) mod discover;
+pub(crate) mod keyword;
+pub(crate) mod locate;
+pub(crate) mod parse;
+pub(crate) mod suggest;
+
+use std::{cmp::Reverse, collections::BTreeSet};
+
+use crate::{
+    api::Api,
+    diagnostics::Diagnostics,
+    load::Sources,
+    openapi,
+    schema::{Graph, Resource, ResourceId, SchemaId},
+    tree::SourceId,
+};
+
+use self::{dialect::Dialect, discover::Discovery, parse::Parser};
+
+/// What to say about a keyword that the dialect does not know. `x-` members are never unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum UnknownKeywords {
+    /// An error.
+    Deny,
+    /// A warning.
+    #[default]
+    Warn,
+    /// Nothing, as JSON Schema itself says.
+    Ignore,
+}
+
+/// How documents are read.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ResolveOptions {
+    /// Unknown keywords of schemas.
+    pub unknown_keywords: UnknownKeywords,
+}
+
+/// Builds the graph of all inputs and what they reach, and one [`Api`] per OpenAPI document
+/// among the inputs, by URI.
+///
+/// Documents that references ask for are read and added to `sources`. The graph is whole only
+/// when the diagnostics hold no error; they are sorted and carry their excerpts.
+pub fn resolve(sources: &mut Sources, options: &ResolveOptions) -> (Graph, Vec<Api>, Diagnostics) {
+    let mut problems = sources.notes.clone();
+    let mut tried = BTreeSet::new();
+    loop {
+        let discovery = Discovery::run(sources, fallback(sources));
+        let asked: Vec<(String, SourceId)> =
+            discovery.missing.iter().filter(|(uri, _)| tried.insert(uri.clone())).cloned().collect();
+        if !asked.is_empty() {
+            drop(discovery);
+            let mut more = false;
+            for (uri, from) in asked {
+                more |= sources.demand(&uri, from, &mut problems);
+            }
+            if more {
+                continue;
+            }
+            let discovery = Discovery::run(sources, fallback(sources));
+            return finish(sources, &discovery, options, problems);
+        }
+        return finish(sources, &discovery, options, problems);
+    }
+}
+
+/// The dialect of schemas that name none: OpenAPI 3.0's when that is the only API around.
+fn fallback(sources: &Sources) -> Dialect {
+    let versions = || {
+        let roots = sources.sources.iter().map(|source| &source.tree);
+        roots.filter_map(|tree| tree.get("openapi").and_then(crate::tree::Tree::as_str))
+    };
+    let old = versions().any(|version| version.starts_with("3.0"));
+    if old && versions().all(|version| version.starts_with("3.0")) {
+        Dialect::OPENAPI_30
+    } else {
+        Dialect::LATEST
+    }
+}
+
+fn finish(
+    sources: &Sources,
+    discovery: &Discovery<'_>,
+    options: &ResolveOptions,
+    mut problems: Diagnostics,
+) -> (Graph, Vec<Api>, Diagnostics) {
+    problems.append(discovery.problems.clone());
+    problems.extend(discovery.lost.iter().cloned());
+    let (nodes, ids) = order(discovery.nodes.len(), |at| {
+        discovery.nodes.get(at).map(|node| key(sources, node.source, node.tree, &node.pointer))
+    });
+    let (held, resources) = order(discovery.resources.len(), |at| {
+        discovery.resources.get(at).map(|held| key(sources, held.source, held.tree, &held.pointer))
+    });
+    let ids: Vec<SchemaId> = ids.into_iter().map(SchemaId).collect();
+    let resources: Vec<ResourceId> = resources.into_iter().map(ResourceId).collect();
+    let mut parser = Parser { discovery, ids: &ids, resources: &resources, options, problems: Diagnostics::new() };
+    let mut graph = Graph::default();
+    for node in nodes.iter().filter_map(|at| discovery.nodes.get(*at)) {
+        graph.schemas.push(parser.schema(node));
+    }
+    for resource in held.iter().filter_map(|at| discovery.resources.get(*at)) {
+        let id = |node: usize| ids.get(node).copied();
+        graph.resources.push(Resource {
+            uri: resource.uri.clone(),
+            source: resource.source,
+            root: resource.root.and_then(id),
+            dynamic_anchors: resource
+                .dynamic
+                .iter()
+                .filter_map(|(name, node)| Some((name.clone(), id(*node)?)))
+                .collect(),
+        });
+    }
+    problems.append(parser.problems);
+    cycle::check(&graph, &mut problems);
+    let apis = openapi::read(discovery, &ids, &mut problems);
+    problems.attach(sources);
+    problems.sort();
+    (graph, apis, problems)
+}
+
+type Key<'a> = (&'a str, u32, Reverse<u32>, String);
+
+/// Sources by URI, then the order of the document; aliases of YAML, which share spans, by pointer.
+fn key<'a>(sources: &'a Sources, source: SourceId, tree: &crate::tree::Tree, pointer: &str) -> Key<'a> {
+    let uri = sources.get(source).map_or("", |source| source.uri.as_str());
+    (uri, tree.span.start, Reverse(tree.span.end), pointer.to_owned())
+}
+
+/// Sorted positions, and for each position its rank.
+fn order<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> (Vec<usize>, Vec<u32>) {
+    let mut sorted: Vec<usize> = (0..count).collect();
+    sorted.sort_by_cached_key(|at| key(*at));
+    let mut ranks = vec![0; count];
+    for (rank, at) in sorted.iter().enumerate() {
+        if let Some(cell) = ranks.get_mut(*at) {
+            *cell = u32::try_from(rank).unwrap_or(u32::MAX);
+        }
+    }
+    (sorted, ranks)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

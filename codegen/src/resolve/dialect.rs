@@ -1,0 +1,144 @@
+//! Which keywords a schema may use: drafts by `$schema`, vocabularies by a meta-schema.
+
+use crate::{
+    load::{Sources, uri},
+    tree::Tree,
+};
+
+use super::keyword::{Draft, Drafts, Keyword, vocabulary};
+
+/// Draft, vocabularies, and whether OpenAPI's own keywords count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    pub(crate) draft: Draft,
+    /// Bits of [`vocabulary`].
+    pub(crate) vocabularies: u8,
+    /// `discriminator`, `xml`, `externalDocs`, `example`.
+    pub(crate) openapi: bool,
+}
+
+impl Dialect {
+    /// Of documents that say nothing, and of OpenAPI 3.1.
+    pub(crate) const LATEST: Self =
+        Self { draft: Draft::Latest, vocabularies: vocabulary::ALL, openapi: true };
+    /// Of OpenAPI 3.0.
+    pub(crate) const OPENAPI_30: Self =
+        Self { draft: Draft::OpenApi30, vocabularies: vocabulary::ALL, openapi: true };
+
+    const fn json(draft: Draft) -> Self {
+        Self { draft, vocabularies: vocabulary::ALL, openapi: false }
+    }
+
+    /// Whether the keyword means something here.
+    pub(crate) const fn knows(self, keyword: Keyword) -> bool {
+        if self.vocabularies & keyword.vocabulary() == 0 {
+            return false;
+        }
+        match keyword.drafts() {
+            Drafts::All => true,
+            Drafts::Json => !matches!(self.draft, Draft::OpenApi30),
+            Drafts::From2019 => matches!(self.draft, Draft::Latest | Draft::Draft2019),
+            Drafts::Only2019 => matches!(self.draft, Draft::Draft2019),
+            Drafts::Until2019 => matches!(self.draft, Draft::Draft2019 | Draft::Draft7),
+            Drafts::From2020 => matches!(self.draft, Draft::Latest),
+            Drafts::Deprecated => !matches!(self.draft, Draft::Draft7),
+            Drafts::OpenApi30 => matches!(self.draft, Draft::OpenApi30),
+            Drafts::OpenApi => self.openapi,
+        }
+    }
+
+    /// Whether `$ref` makes everything beside it void.
+    pub(crate) const fn lonely_ref(self) -> bool {
+        matches!(self.draft, Draft::Draft7 | Draft::OpenApi30)
+    }
+
+    /// What messages call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self.draft {
+            Draft::Latest => "JSON Schema 2020-12",
+            Draft::Draft2019 => "JSON Schema 2019-09",
+            Draft::Draft7 => "JSON Schema draft-07",
+            Draft::OpenApi30 => "OpenAPI 3.0",
+        }
+    }
+}
+
+/// What a `$schema` turned out to be.
+pub(crate) enum Choice {
+    /// A dialect that is read.
+    Known(Dialect),
+    /// A meta-schema that no source holds (yet).
+    Missing(String),
+    /// Not read, with the reason.
+    Refused(String),
+}
+
+/// The dialect that a `$schema` (or `jsonSchemaDialect`) names.
+pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
+    let bare = name.strip_suffix('#').unwrap_or(name);
+    let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://")).unwrap_or(bare);
+    match path {
+        "json-schema.org/draft/2020-12/schema" => return Choice::Known(Dialect::json(Draft::Latest)),
+        "json-schema.org/draft/2019-09/schema" => return Choice::Known(Dialect::json(Draft::Draft2019)),
+        "json-schema.org/draft-07/schema" => return Choice::Known(Dialect::json(Draft::Draft7)),
+        _ if path.starts_with("spec.openapis.org/oas/3.1/dialect/") => return Choice::Known(Dialect::LATEST),
+        _ if path.starts_with("json-schema.org/") => {
+            return Choice::Refused(format!("the dialect `{name}`: 2020-12, 2019-09 and draft-07 are read"));
+        }
+        _ => {}
+    }
+    if !uri::is_absolute(bare) {
+        return Choice::Refused(format!("the dialect `{name}`, which is not an absolute URI"));
+    }
+    let Some(meta) = sources.find(bare).and_then(|id| sources.get(id)) else {
+        return Choice::Missing(bare.to_owned());
+    };
+    custom(sources, name, &meta.tree)
+}
+
+/// A meta-schema of one's own: a draft by its `$schema`, vocabularies by `$vocabulary`.
+fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
+    let base = meta.get("$schema").and_then(Tree::as_str).unwrap_or("https://json-schema.org/draft/2020-12/schema");
+    // One step only: a meta-schema described by another custom one is beyond reason.
+    let mut dialect = match base == name {
+        true => Dialect::json(Draft::Latest),
+        false => match choose(&Sources::default(), base) {
+            Choice::Known(dialect) => dialect,
+            Choice::Missing(_) => match sources.find(base) {
+                Some(_) => Dialect::json(Draft::Latest),
+                None => return Choice::Missing(base.to_owned()),
+            },
+            refused @ Choice::Refused(_) => return refused,
+        },
+    };
+    let Some(list) = meta.get("$vocabulary") else { return Choice::Known(dialect) };
+    dialect.vocabularies = vocabulary::CORE;
+    for member in list.members() {
+        let required = member.value.as_bool() == Some(true);
+        let short = member.key.rsplit('/').next().unwrap_or_default();
+        let known = member.key.starts_with("https://json-schema.org/draft/20") && member.key.contains("/vocab/");
+        dialect.vocabularies |= match short {
+            "core" if known => vocabulary::CORE,
+            "applicator" if known => {
+                // 2019-09 had the unevaluated keywords in here.
+                let unevaluated = if dialect.draft == Draft::Draft2019 { vocabulary::UNEVALUATED } else { 0 };
+                vocabulary::APPLICATOR | unevaluated
+            }
+            "unevaluated" if known => vocabulary::UNEVALUATED,
+            "validation" if known => vocabulary::VALIDATION,
+            "meta-data" if known => vocabulary::META,
+            "format" | "format-annotation" if known => vocabulary::FORMAT,
+            "format-assertion" if known && !required => vocabulary::FORMAT,
+            "content" if known => vocabulary::CONTENT,
+            _ if member.key.starts_with("https://spec.openapis.org/oas/3.1/vocab/") => {
+                dialect.openapi = true;
+                0
+            }
+            _ if required => {
+                return Choice::Refused(format!("the vocabulary `{}` of the dialect `{name}`", member.key));
+            }
+            _ => 0,
+        };
+    }
+    Choice::Known(dialect)
+}

@@ -1,0 +1,501 @@
+//! References and keywords against tables of small documents.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::{
+    diagnostics::Severity,
+    load::{MAX_DEPTH, Sources, load},
+    schema::{Origin, Schema, Types},
+};
+
+/// The graph of some texts, with unknown keywords denied.
+pub(crate) fn graph(files: &[(&str, &str)]) -> (Graph, Diagnostics) {
+    let (graph, _, problems) = all(files);
+    (graph, problems)
+}
+
+/// As [`graph`], with the APIs.
+pub(crate) fn all(files: &[(&str, &str)]) -> (Graph, Vec<Api>, Diagnostics) {
+    let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
+    let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny };
+    match Sources::from_texts(&texts) {
+        Ok(mut sources) => resolve(&mut sources, &options),
+        Err(problems) => (Graph::default(), Vec::new(), problems),
+    }
+}
+
+/// `code name#pointer` of all problems, one a line.
+pub(crate) fn shown(problems: &Diagnostics) -> String {
+    let each = |each: &crate::diagnostics::Diagnostic| {
+        let mark = match each.severity {
+            Severity::Error => "",
+            Severity::Warning => "?",
+            Severity::Note => "!",
+        };
+        format!("{mark}{} {}", each.code, each.place.as_ref().map_or("-", |place| &place.pointer))
+    };
+    problems.iter().map(each).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn clean(files: &[(&str, &str)]) -> Graph {
+    let (graph, problems) = graph(files);
+    assert!(problems.is_empty(), "{files:?}\n{problems}");
+    graph
+}
+
+fn at<'g>(graph: &'g Graph, source: u32, pointer: &str) -> &'g Schema {
+    let found = graph.schemas.iter().find(|each| each.place.source.0 == source && each.place.pointer == pointer);
+    found.unwrap_or_else(|| panic!("no schema at {source}#{pointer}"))
+}
+
+/// Where `$ref` (or `$dynamicRef`) of the schema at a pointer of the first file leads.
+fn target(graph: &Graph, pointer: &str) -> String {
+    let schema = at(graph, 0, pointer);
+    let dynamic = schema.dynamic_reference.as_ref();
+    let id = schema.reference.or(dynamic.map(|dynamic| dynamic.initial)).unwrap();
+    let anchor = dynamic.and_then(|dynamic| dynamic.anchor.as_deref()).map(|name| format!(" {name}"));
+    let place = &graph.schema(id).place;
+    format!("{}#{}{}", place.source.0, place.pointer, anchor.unwrap_or_default())
+}
+
+#[test]
+fn references() {
+    // The schema under `properties/r` of the first file; more files; where it leads.
+    let b = ("b.json", r##"{"$id": "https://x.y/b", "$defs": {"t": {"$anchor": "tee"}, "r": {"$ref": "#/$defs/t"}}, "properties": {"p": {"$ref": "c.json"}}}"##);
+    let c = ("c.json", r##"{"$id": "https://x.y/c.json", "properties": {"q": true}}"##);
+    let cases: &[(&str, &str, &str)] = &[
+        // Pointers of the same document.
+        ("", r##"{"$ref": "#"}"##, "0#"),
+        ("", r##"{"$ref": "#/$defs/a"}"##, "0#/$defs/a"),
+        ("", r##"{"$ref": "#/$defs/a/properties/deep"}"##, "0#/$defs/a/properties/deep"),
+        ("", r##"{"$ref": "#/$defs/sl~1ash"}"##, "0#/$defs/sl~1ash"),
+        ("", r##"{"$ref": "#/$defs/ti~0lde"}"##, "0#/$defs/ti~0lde"),
+        ("", r##"{"$ref": "#/$defs/per%25cent"}"##, "0#/$defs/per%cent"),
+        ("", r##"{"$ref": "#/$defs/sp%20ace"}"##, "0#/$defs/sp ace"),
+        ("", r##"{"$ref": "#/$defs/sp ace"}"##, "0#/$defs/sp ace"),
+        ("", r##"{"$ref": "#/$defs/Page<A>"}"##, "0#/$defs/Page<A>"),
+        ("", r##"{"$ref": "#/$defs/Page%3CA%3E"}"##, "0#/$defs/Page<A>"),
+        ("", r##"{"$ref": "#/$defs/%C3%BC"}"##, "0#/$defs/ü"),
+        ("", r##"{"$ref": "#/%24defs/a"}"##, "0#/$defs/a"),
+        ("", r##"{"$ref": "#/$defs/"}"##, "0#/$defs/"),
+        ("", r##"{"$ref": "#/definitions/old"}"##, "0#/definitions/old"),
+        ("", r##"{"$ref": "#/allOf/0"}"##, "0#/allOf/0"),
+        ("", r##"{"$ref": "#/x-parts/one"}"##, "0#/x-parts/one"),
+        ("", r##"{"$ref": "#/x-parts/list/1"}"##, "0#/x-parts/list/1"),
+        ("", r##"{"$ref": "#/x-parts/one/properties/in"}"##, "0#/x-parts/one/properties/in"),
+        ("", r##"{"$ref": "#/properties/r/$defs/own", "$defs": {"own": true}}"##, "0#/properties/r/$defs/own"),
+        // Anchors.
+        ("", r##"{"$ref": "#anchored"}"##, "0#/$defs/anchored"),
+        ("", r##"{"$ref": "a.json#anchored"}"##, "0#/$defs/anchored"),
+        ("", r##"{"$ref": "#dyn"}"##, "0#/$defs/dyn"),
+        ("", r##"{"$dynamicRef": "#dyn"}"##, "0#/$defs/dyn dyn"),
+        ("", r##"{"$dynamicRef": "#anchored"}"##, "0#/$defs/anchored"),
+        ("", r##"{"$dynamicRef": "#/$defs/dyn"}"##, "0#/$defs/dyn"),
+        // URIs.
+        ("", r##"{"$ref": "https://x.y/a.json"}"##, "0#"),
+        ("", r##"{"$ref": "HTTPS://x.y/./a.json#/$defs/a"}"##, "0#/$defs/a"),
+        ("", r##"{"$ref": "a.json#/$defs/a"}"##, "0#/$defs/a"),
+        ("", r##"{"$ref": "/a.json"}"##, "0#"),
+        ("", r##"{"$ref": "file:///a.json"}"##, "0#"),
+        ("", r##"{"$ref": "b"}"##, "1#"),
+        ("", r##"{"$ref": "./b#"}"##, "1#"),
+        ("", r##"{"$ref": "https://x.y/b#/$defs/t"}"##, "1#/$defs/t"),
+        ("", r##"{"$ref": "b#tee"}"##, "1#/$defs/t"),
+        ("", r##"{"$ref": "b#/$defs/r"}"##, "1#/$defs/r"),
+        ("", r##"{"$ref": "c.json#/properties/q"}"##, "2#/properties/q"),
+        ("", r##"{"$ref": "file:///b.json"}"##, "1#"),
+        // Embedded resources.
+        ("", r##"{"$ref": "inner/i.json"}"##, "0#/$defs/i"),
+        ("", r##"{"$ref": "inner/i.json#/$defs/k"}"##, "0#/$defs/i/$defs/k"),
+        ("", r##"{"$ref": "inner/i.json#kay"}"##, "0#/$defs/i/$defs/k"),
+        ("", r##"{"$ref": "#/$defs/i/$defs/k"}"##, "0#/$defs/i/$defs/k"),
+        ("", r##"{"$ref": "urn:uuid:1"}"##, "0#/$defs/u"),
+        ("", r##"{"$ref": "urn:uuid:1#/properties/w"}"##, "0#/$defs/u/properties/w"),
+        ("", r##"{"$id": "inner/z", "$ref": "i.json"}"##, "0#/$defs/i"),
+        ("", r##"{"$id": "inner/z", "$ref": "#/$defs/own", "$defs": {"own": true}}"##, "0#/properties/r/$defs/own"),
+        ("", r##"{"$id": "https://other/", "$ref": "https://x.y/b"}"##, "1#"),
+        ("", r##"{"$id": "relative/deep/", "$ref": "../../c.json"}"##, "2#"),
+    ];
+    for (_, reference, expected) in cases {
+        let a = format!(
+            r##"{{"$id": "https://x.y/a.json", "properties": {{"r": {reference}}}, "allOf": [true],
+            "x-parts": {{"one": {{"properties": {{"in": true}}}}, "list": [true, {{"type": "null"}}]}},
+            "definitions": {{"old": true}},
+            "$defs": {{"a": {{"properties": {{"deep": {{}}}}}}, "sl/ash": {{}}, "ti~lde": {{}}, "per%cent": {{}}, "sp ace": {{}},
+              "Page<A>": {{}}, "ü": {{}}, "": {{}}, "anchored": {{"$anchor": "anchored"}}, "dyn": {{"$dynamicAnchor": "dyn"}},
+              "i": {{"$id": "inner/i.json", "$defs": {{"k": {{"$anchor": "kay"}}, "back": {{"$ref": "../b"}}}}}},
+              "u": {{"$id": "urn:uuid:1", "properties": {{"w": {{"$ref": "#"}}}}}}}}}}"##
+        );
+        let graph = clean(&[("a.json", &a), b, c]);
+        assert_eq!(target(&graph, "/properties/r"), *expected, "{reference}");
+        assert_eq!(target(&graph, "/$defs/i/$defs/back"), "1#");
+        assert_eq!(target(&graph, "/$defs/u/properties/w"), "0#/$defs/u");
+    }
+}
+
+#[test]
+fn lost_references() {
+    let cases = [
+        (r##"{"$ref": "#/$defs/b"}"##, "unresolved-reference", "`https://x.y/a.json` has no `b` in `#/$defs`", ""),
+        (r##"{"$ref": "#/$defs/alph"}"##, "unresolved-reference", "`https://x.y/a.json` has no `alph` in `#/$defs`", "did you mean `#/$defs/alpha`?"),
+        (r##"{"$ref": "#/$def/alpha"}"##, "unresolved-reference", "`https://x.y/a.json` has no `$def` in `#`", "did you mean `#/$defs`?"),
+        (r##"{"$ref": "#alpa"}"##, "unresolved-reference", "`https://x.y/a.json` has no anchor `alpa`", "did you mean `#alpha`?"),
+        (r##"{"$ref": "#/allOf/01"}"##, "unresolved-reference", "`https://x.y/a.json` has no `01` in `#/allOf`", ""),
+        (r##"{"$ref": "#/allOf/1"}"##, "unresolved-reference", "`https://x.y/a.json` has no `1` in `#/allOf`", ""),
+        (r##"{"$ref": "b.json"}"##, "unresolved-reference", "no input has the `$id` `https://x.y/b.json`, no mount answers it, and nothing is fetched", "add the file to the inputs, or mount a folder: \"https://x.y/\" = \"path/to/folder\""),
+        (r##"{"$ref": "file:///z.json"}"##, "unresolved-reference", "`file:///z.json` leads to `z.json`, which is not there", "only files below the inputs' folder are read; add the file or mount its folder"),
+        (r##"{"$ref": "urn:x"}"##, "unresolved-reference", "`urn:x` leads to `urn:x`, which is not there", "only files below the inputs' folder are read; add the file or mount its folder"),
+        (r##"{"$ref": "a b.json"}"##, "invalid-schema", "the reference `a b.json` is malformed: `a b.json` is not a URI reference", ""),
+        (r##"{"$ref": "#/%zz"}"##, "invalid-schema", "the reference `#/%zz` is malformed: `#/%zz` is not percent-encoded UTF-8", ""),
+        (r##"{"$ref": "#/title"}"##, "invalid-schema", "`#/title` leads to a string, and a schema is an object or a boolean", ""),
+        (r##"{"$ref": "#/allOf"}"##, "invalid-schema", "`#/allOf` leads to an array, and a schema is an object or a boolean", ""),
+        (r##"{"$ref": "#/properties/r"}"##, "reference-cycle", "a schema that applies itself to the same value: #/properties/r → #/properties/r", "validation would never end: let one step go through a property or an item"),
+    ];
+    for (reference, code, message, help) in cases {
+        let text = format!(
+            r##"{{"$id": "https://x.y/a.json", "title": "t", "properties": {{"r": {reference}}}, "allOf": [true], "$defs": {{"alpha": {{"$anchor": "alpha"}}}}}}"##
+        );
+        let (_, problems) = graph(&[("a.json", &text)]);
+        let list: Vec<_> = problems.iter().collect();
+        assert_eq!(list.len(), 1, "{problems}");
+        assert_eq!((list[0].code, list[0].message.as_str(), list[0].help.as_deref().unwrap_or("")), (code, message, help));
+    }
+}
+
+#[test]
+fn cycles() {
+    let cycle = |text: &str| shown(&graph(&[("a.json", text)]).1);
+    let two = r##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}"##;
+    assert_eq!(cycle(two), "reference-cycle /$defs/a");
+    for applicator in [r#""not": X"#, r#""if": X"#, r#""then": X"#, r#""else": X"#, r#""anyOf": [true, X]"#, r#""oneOf": [X]"#, r#""dependentSchemas": {"p": X}"#] {
+        let text = format!("{{{}}}", applicator.replace('X', r##"{"$ref": "#"}"##));
+        assert_eq!(cycle(&text), "reference-cycle ", "{text}");
+    }
+    for applicator in [r#""items": X"#, r#""properties": {"p": X}"#, r#""contains": X"#, r#""additionalProperties": X"#, r#""propertyNames": X"#, r#""$defs": {"p": X}"#] {
+        let text = format!("{{{}}}", applicator.replace('X', r##"{"$ref": "#"}"##));
+        assert_eq!(cycle(&text), "", "{text}");
+    }
+    let shared = r##"{"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {}}}"##;
+    assert_eq!(cycle(shared), "");
+}
+
+/// Keywords of a wrong form: text of the schema, and `code pointer` of its problems.
+#[test]
+fn forms() {
+    let cases = [
+        (r#"{"minLength": "3"}"#, "invalid-schema /minLength"),
+        (r#"{"minLength": -1}"#, "invalid-schema /minLength"),
+        (r#"{"minLength": 1.5}"#, "invalid-schema /minLength"),
+        (r#"{"minLength": 1e2, "maxLength": 2.0}"#, ""),
+        (r#"{"maxItems": 18446744073709551616}"#, "unsupported /maxItems"),
+        (r#"{"required": true}"#, "invalid-schema /required"),
+        (r#"{"required": ["a", 1, "a"]}"#, "invalid-schema /required/1\ninvalid-schema /required/2"),
+        (r#"{"type": "strin"}"#, "invalid-schema /type"),
+        (r#"{"type": ["string", "nul"]}"#, "invalid-schema /type/1"),
+        (r#"{"type": ["string", "string"]}"#, "invalid-schema /type/1"),
+        (r#"{"type": []}"#, "invalid-schema /type"),
+        (r#"{"type": null}"#, "invalid-schema /type"),
+        (r#"{"enum": {}}"#, "invalid-schema /enum"),
+        (r#"{"enum": []}"#, "?invalid-schema /enum"),
+        (r#"{"minimum": "0"}"#, "invalid-schema /minimum"),
+        (r#"{"exclusiveMinimum": true}"#, "invalid-schema /exclusiveMinimum"),
+        (r#"{"multipleOf": 0}"#, "invalid-schema /multipleOf"),
+        (r#"{"multipleOf": -0.5}"#, "invalid-schema /multipleOf"),
+        (r#"{"multipleOf": 1e-30}"#, ""),
+        (r#"{"pattern": 1}"#, "invalid-schema /pattern"),
+        (r#"{"uniqueItems": "true"}"#, "invalid-schema /uniqueItems"),
+        (r#"{"properties": []}"#, "invalid-schema /properties"),
+        (r#"{"properties": {"a/b": 1}}"#, "invalid-schema /properties/a~1b"),
+        (r#"{"items": [true]}"#, "invalid-schema /items"),
+        (r#"{"items": null}"#, "invalid-schema /items"),
+        (r#"{"prefixItems": {}}"#, "invalid-schema /prefixItems"),
+        (r#"{"allOf": []}"#, "invalid-schema /allOf"),
+        (r#"{"anyOf": {}}"#, "invalid-schema /anyOf"),
+        (r#"{"oneOf": [1]}"#, "invalid-schema /oneOf/0"),
+        (r#"{"not": "x"}"#, "invalid-schema /not"),
+        (r#"{"$ref": 1}"#, "invalid-schema /$ref"),
+        (r##"{"properties": {"a": {"$id": "x#y"}}}"##, "invalid-schema /properties/a/$id"),
+        (r#"{"$defs": {"a": {"$id": "%zz"}}}"#, "invalid-schema /$defs/a/$id"),
+        (r##"{"$anchor": "#a"}"##, "invalid-schema /$anchor"),
+        (r#"{"$anchor": "1a"}"#, "invalid-schema /$anchor"),
+        (r#"{"$defs": {"a": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}}"#, "invalid-schema /$defs/a/$schema"),
+        (r#"{"dependentRequired": {"a": "b"}}"#, "invalid-schema /dependentRequired/a"),
+        (r#"{"dependentRequired": {"a": ["b", "b"]}}"#, "invalid-schema /dependentRequired/a/1"),
+        (r#"{"dependencies": {"a": 1}}"#, "invalid-schema /dependencies/a"),
+        (r#"{"examples": {}}"#, "invalid-schema /examples"),
+        (r#"{"title": 1, "deprecated": 0}"#, "invalid-schema /title\ninvalid-schema /deprecated"),
+        (r#"{"minlength": 1}"#, "unknown-keyword /minlength"),
+        (r#"{"nullable": true}"#, "unknown-keyword /nullable"),
+        (r#"{"additionalItems": true}"#, "unknown-keyword /additionalItems"),
+        (r#"{"x-own": 1}"#, ""),
+        (r#"{"enum": [{"$ref": "nowhere", "minLength": "x"}], "const": {"$id": 1}, "default": {"$ref": 1}, "examples": [{"type": 3}]}"#, ""),
+        (r#"{"minContains": 1}"#, ""),
+        (r#"{"discriminator": {"propertyName": "a"}, "xml": {}, "externalDocs": {"url": "x"}, "example": 1}"#, ""),
+        (r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "discriminator": {}, "example": 1}"#, "unknown-keyword /discriminator\nunknown-keyword /example"),
+        (r#"{"$schema": "http://json-schema.org/draft-04/schema#"}"#, "unsupported /$schema"),
+        (r#"{"$schema": "https://json-schema.org/draft/next/schema"}"#, "unsupported /$schema"),
+        (r#"{"$schema": "https://own/meta"}"#, "unsupported /$schema"),
+        (r#"{"$schema": "meta"}"#, "unsupported /$schema"),
+        (r#"[]"#, "invalid-schema "),
+        (r#""x""#, "invalid-schema "),
+        (r#"true"#, ""),
+        (r##"{"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}}"##, "duplicate-anchor /$defs/b/$anchor"),
+        (r##"{"$defs": {"a": {"$anchor": "x"}, "b": {"$id": "b", "$anchor": "x"}}}"##, ""),
+        (r##"{"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}}"##, "duplicate-id /$defs/b/$id"),
+        (r#"{"swagger": "2.0"}"#, "unsupported /swagger"),
+    ];
+    for (text, expected) in cases {
+        let (_, problems) = graph(&[("a.json", text)]);
+        assert_eq!(shown(&problems), expected, "{text}\n{problems}");
+    }
+}
+
+#[test]
+fn every_keyword() {
+    let graph = clean(&[(
+        "stock-lot.schema.json",
+        r##"{"$id": "https://x.y/lot", "$schema": "https://json-schema.org/draft/2020-12/schema", "$comment": "c",
+        "$vocabulary": {"https://x": false}, "$anchor": "root", "title": "t", "description": "d", "default": {"a": 1.50},
+        "examples": [1, "x"], "deprecated": true, "readOnly": true, "writeOnly": true, "format": "f",
+        "contentEncoding": "base64", "contentMediaType": "application/json", "contentSchema": {"type": "null"},
+        "x-a": [1], "type": ["integer", "object"], "enum": [1, null], "const": {"b": 1, "a": 2},
+        "minimum": 0.10, "maximum": 1e400, "exclusiveMinimum": -1, "exclusiveMaximum": 5, "multipleOf": 0.01,
+        "minLength": 1, "maxLength": 2, "pattern": "^a", "minItems": 3, "maxItems": 4, "uniqueItems": true,
+        "contains": true, "minContains": 0, "maxContains": 7, "prefixItems": [true, false], "items": {}, "unevaluatedItems": false,
+        "properties": {"z": {}, "a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": false,
+        "unevaluatedProperties": true, "propertyNames": {"maxLength": 3}, "required": ["z", "a"],
+        "minProperties": 1, "maxProperties": 9, "dependentRequired": {"a": ["b"]}, "dependentSchemas": {"s": {}},
+        "dependencies": {"c": ["d"], "e": {}}, "allOf": [{}], "anyOf": [{}, {}], "oneOf": [{}], "not": {}, "if": {}, "then": {}, "else": {},
+        "$defs": {"q": {}}, "definitions": {"old": {}}}"##,
+    )]);
+    let root = graph.schema(graph.resources[0].root.unwrap());
+    let pointer = |id: &SchemaId| graph.schema(*id).location.clone();
+    assert_eq!(root.origin, Origin::Root("stock-lot".to_owned()));
+    assert_eq!(root.types, Some(Types::INTEGER.or(Types::OBJECT)));
+    assert_eq!(root.default.as_ref().unwrap().to_string(), r#"{"a":1.50}"#);
+    assert_eq!(root.maximum.as_ref().unwrap().to_string(), "1e400");
+    assert_eq!(root.examples.len(), 2);
+    assert_eq!(root.enumeration.as_ref().unwrap().len(), 2);
+    assert_eq!(root.constant.as_ref().unwrap().to_string(), r#"{"b":1,"a":2}"#);
+    assert_eq!((root.min_length, root.max_length, root.min_items, root.max_items), (Some(1), Some(2), Some(3), Some(4)));
+    let contains = root.contains.as_ref().unwrap();
+    assert_eq!((pointer(&contains.schema).as_str(), contains.min, contains.max), ("/contains", Some(0), Some(7)));
+    assert_eq!(root.prefix_items.iter().map(pointer).collect::<Vec<_>>(), ["/prefixItems/0", "/prefixItems/1"]);
+    assert_eq!(graph.schema(root.prefix_items[1]).boolean, Some(false));
+    assert_eq!(root.properties.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["z", "a"]);
+    assert_eq!(root.required, ["z", "a"]);
+    assert_eq!(root.dependent_required.len(), 2);
+    assert_eq!(root.dependent_schemas.iter().map(|(_, id)| pointer(id)).collect::<Vec<_>>(), ["/dependentSchemas/s", "/dependencies/e"]);
+    assert_eq!(root.any_of.iter().map(pointer).collect::<Vec<_>>(), ["/anyOf/0", "/anyOf/1"]);
+    for (id, expected) in [
+        (root.items, "/items"),
+        (root.unevaluated_items, "/unevaluatedItems"),
+        (root.additional_properties, "/additionalProperties"),
+        (root.unevaluated_properties, "/unevaluatedProperties"),
+        (root.property_names, "/propertyNames"),
+        (root.content_schema, "/contentSchema"),
+        (root.not, "/not"),
+        (root.condition, "/if"),
+        (root.then, "/then"),
+        (root.otherwise, "/else"),
+    ] {
+        assert_eq!(pointer(&id.unwrap()), expected);
+    }
+    let definitions: Vec<&Origin> = root.definitions.iter().map(|(_, id)| &graph.schema(*id).origin).collect();
+    assert_eq!(definitions, [&Origin::Definition("q".to_owned()), &Origin::Definition("old".to_owned())]);
+    assert!(root.unique_items && root.deprecated && root.read_only && root.write_only);
+    assert!(root.extensions.contains_key("x-a"));
+    assert_eq!(graph.location(root.not.unwrap()), "https://x.y/lot#/not");
+}
+
+#[test]
+fn order_and_resources() {
+    let a = ("z.json", r##"{"$id": "https://x.y/a", "properties": {"b": {"items": {}}, "a": {"$id": "in", "$dynamicAnchor": "n"}}}"##);
+    let b = ("a.yaml", "$id: https://x.y/b\nitems: &i {type: string}\nnot: *i\n");
+    let graph = clean(&[a, b]);
+    assert_eq!(graph.schemas.len(), 7);
+    let list: Vec<String> = graph.ids().map(|id| graph.location(id)).collect();
+    assert_eq!(
+        list,
+        [
+            "https://x.y/a#",
+            "https://x.y/a#/properties/b",
+            "https://x.y/a#/properties/b/items",
+            "https://x.y/in#",
+            "https://x.y/b#",
+            "https://x.y/b#/items",
+            "https://x.y/b#/not",
+        ]
+    );
+    let other = clean(&[b, a]);
+    assert_eq!(list, other.ids().map(|id| other.location(id)).collect::<Vec<_>>());
+    let inner = graph.resource(graph.schemas[3].resource);
+    assert_eq!((inner.uri.as_str(), inner.root), ("https://x.y/in", Some(SchemaId(3))));
+    assert_eq!(inner.dynamic_anchors, [("n".to_owned(), SchemaId(3))]);
+    assert_eq!(graph.schemas[3].origin, Origin::Root("in".to_owned()));
+    assert_eq!(graph.schemas[3].place.pointer, "/properties/a");
+}
+
+#[test]
+fn older_drafts() {
+    let seven = clean(&[(
+        "a.json",
+        r##"{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}, true], "additionalItems": {"type": "null"},
+        "definitions": {"a": {"$id": "#frag"}, "b": {"$ref": "#frag", "description": "kept"}}}"##,
+    )]);
+    let root = at(&seven, 0, "");
+    assert_eq!(root.prefix_items.len(), 2);
+    assert_eq!(seven.schema(root.items.unwrap()).location, "/additionalItems");
+    assert_eq!(target(&seven, "/definitions/b"), "0#/definitions/a");
+    let lonely = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$ref": "#/definitions/x", "minLength": 3, "$id": "other/"}}, "definitions": {"x": {}}}"##;
+    let (lonely, problems) = graph(&[("a.json", lonely)]);
+    assert_eq!(shown(&problems), "?ignored /properties/a/$ref");
+    assert_eq!(at(&lonely, 0, "/properties/a").min_length, None);
+    let newer = r##"{"$schema": "http://json-schema.org/draft-07/schema", "prefixItems": [true], "$anchor": "x"}"##;
+    assert_eq!(shown(&graph(&[("a.json", newer)]).1), "unknown-keyword /prefixItems\nunknown-keyword /$anchor");
+
+    let nineteen = clean(&[(
+        "a.json",
+        r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": true, "items": {"$recursiveRef": "#"}, "additionalItems": true}"##,
+    )]);
+    assert_eq!(target(&nineteen, "/items"), "0# $recursiveAnchor");
+    assert_eq!(at(&nineteen, 0, "").items.map(|id| nineteen.schema(id).location.clone()), Some("/items".to_owned()));
+    let plain = clean(&[("a.json", r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#"}}"##)]);
+    assert_eq!(target(&plain, "/items"), "0#");
+    let wrong = r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#/x"}, "contains": true, "unevaluatedItems": false}"##;
+    assert_eq!(shown(&graph(&[("a.json", wrong)]).1), "invalid-schema /items/$recursiveRef\nunsupported /unevaluatedItems");
+}
+
+#[test]
+fn vocabularies() {
+    let meta = ("meta.json", r##"{"$id": "https://own/meta", "$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/core": true, "https://json-schema.org/draft/2020-12/vocab/applicator": true, "https://own/vocab": false}}"##);
+    let schema = ("a.json", r##"{"$schema": "https://own/meta", "minLength": 1, "properties": {"a": {"minLength": "x"}}}"##);
+    let graph_ = clean(&[schema, meta]);
+    assert_eq!(at(&graph_, 0, "").min_length, None);
+    assert_eq!(at(&graph_, 0, "").properties.len(), 1);
+    let required = ("meta.json", r##"{"$id": "https://own/meta", "$vocabulary": {"https://own/vocab": true}}"##);
+    let plain = ("a.json", r##"{"$schema": "https://own/meta"}"##);
+    assert_eq!(shown(&graph(&[plain, required]).1), "unsupported /$schema");
+}
+
+#[test]
+fn options() {
+    let text = r#"{"colour": 1}"#;
+    for (unknown_keywords, expected) in [
+        (UnknownKeywords::Deny, "unknown-keyword /colour"),
+        (UnknownKeywords::Warn, "?unknown-keyword /colour"),
+        (UnknownKeywords::Ignore, ""),
+    ] {
+        let mut sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
+        let (.., problems) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        assert_eq!(shown(&problems), expected);
+    }
+    assert_eq!(ResolveOptions::default().unknown_keywords, UnknownKeywords::Warn);
+}
+
+#[test]
+fn on_demand() {
+    let mut sources = Sources::from_texts(&[("a.json", "", r##"{"$id": "https://x.y/a.json", "items": {"$ref": "b.json#/$defs/c"}}"##)]).unwrap();
+    sources.offer("b.json", "https://x.y/b.json", r##"{"$defs": {"c": {"$ref": "d.yaml#/Parts/e"}}}"##);
+    sources.offer("d.yaml", "https://x.y/d.yaml", "Parts:\n  e: {type: string}\n  f: {nonsense: 1}\n");
+    sources.offer("never.json", "https://x.y/never.json", "{");
+    let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
+    assert!(problems.is_empty(), "{problems}");
+    assert_eq!(sources.sources.len(), 3);
+    assert_eq!(target(&graph, "/items"), "1#/$defs/c");
+    let part = at(&graph, 2, "/Parts/e");
+    assert_eq!(part.origin, Origin::Definition("e".to_owned()));
+    assert_eq!(graph.location(graph.ids().find(|id| graph.schema(*id).place == part.place).unwrap()), "https://x.y/d.yaml#/Parts/e");
+
+    let mut broken = Sources::from_texts(&[("a.json", "", r##"{"items": {"$ref": "b.json"}}"##)]).unwrap();
+    broken.offer("b.json", "file:///b.json", "{");
+    let (.., problems) = resolve(&mut broken, &ResolveOptions::default());
+    assert_eq!(shown(&problems), "syntax ");
+}
+
+#[test]
+fn pointers_through_references() {
+    let (graph, problems) = graph(&[
+        ("a.json", r##"{"properties": {"r": {"$ref": "#/properties/s/properties/t"}, "s": {"$ref": "b.json"}}}"##),
+        ("b.json", r##"{"properties": {"t": {"type": "string"}}}"##),
+    ]);
+    assert_eq!(shown(&problems), "?pointer-through-reference /properties/r/$ref");
+    assert_eq!(target(&graph, "/properties/r"), "1#/properties/t");
+    let (_, problems) = super::tests::graph(&[("a.json", r##"{"properties": {"r": {"$ref": "#/properties/r/x"}}}"##)]);
+    assert_eq!(shown(&problems), "reference-cycle /properties/r/$ref");
+}
+
+#[test]
+fn depth_and_width() {
+    let levels = (MAX_DEPTH - 2) / 2;
+    let deep = r#"{"properties":{"a":"#.repeat(levels) + "true" + &"}}".repeat(levels);
+    assert_eq!(clean(&[("a.json", &deep)]).schemas.len(), levels + 1);
+    let wide: Vec<String> = (0..20_000).map(|at| format!(r##""k{at}": {{"$ref": "#/$defs/k{}"}}"##, at / 2)).collect();
+    let text = format!(r#"{{"$defs": {{{}}}}}"#, wide.join(",").replace(r##"{"$ref": "#/$defs/k0"}"##, "true"));
+    let start = std::time::Instant::now();
+    assert_eq!(clean(&[("a.json", &text)]).schemas.len(), 20_001);
+    assert!(start.elapsed().as_secs() < 10, "not linear");
+}
+
+/// 2,000 mutations of small documents: an answer every time, never a panic.
+#[test]
+fn mutations() {
+    let seeds = [
+        ("a.json", r##"{"$id": "https://x.y/a", "$schema": "https://json-schema.org/draft/2020-12/schema", "type": ["object", "null"], "properties": {"a": {"$ref": "#/$defs/b"}, "c": {"$ref": "a#x", "minLength": 3}}, "$defs": {"b": {"$anchor": "x", "enum": [1, "é", null], "items": [true]}}, "oneOf": [{"$dynamicRef": "#x"}]}"##),
+        ("a.yaml", "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a/{b}:\n    parameters: &p\n      - {name: b, in: path, required: true, schema: {type: string}}\n    get:\n      parameters: *p\n      responses:\n        200: {$ref: '#/components/responses/r'}\ncomponents:\n  responses:\n    r: {description: é, content: {a/b: {schema: {$ref: '#/components/schemas/S'}}}}\n  schemas:\n    S: {type: object, properties: {x: {$ref: '#/components/schemas/S'}}}\n"),
+        ("a.json", r##"{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"$ref": "#/definitions/a"}], "dependencies": {"a": ["b"], "c": {"not": {}}}, "definitions": {"a": {"$id": "#q", "maximum": 1e5}, "b": {"$ref": "#q"}}}"##),
+    ];
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % below.max(1)
+    };
+    let words = ["{", "}", "[", "]", "\"", ":", ",", "null", "-1", "1e9", "\"$ref\"", "\"#\"", "true", "\\u", "\n", "&a ", "*a", "- ", "%", "~2", "#/", "\u{0}", "ß"];
+    for round in 0..2_000 {
+        let (name, text) = seeds[round % seeds.len()];
+        let mut bytes = text.as_bytes().to_vec();
+        for _ in 0..=random(3) {
+            let position = random(bytes.len());
+            match random(5) {
+                0 => bytes[position] ^= 1 << random(8),
+                1 => bytes.truncate(position.max(1)),
+                2 => {
+                    let word = words[random(words.len())].as_bytes();
+                    bytes.splice(position..position, word.iter().copied());
+                }
+                3 => {
+                    let end = (position + random(30)).min(bytes.len());
+                    bytes.drain(position..end);
+                    if bytes.is_empty() {
+                        bytes.push(b'0');
+                    }
+                }
+                _ => {
+                    let from = random(bytes.len());
+                    let end = (from + random(40)).min(bytes.len());
+                    let piece = bytes[from..end].to_vec();
+                    bytes.splice(position..position, piece);
+                }
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let (_, _, problems) = all(&[(name, &text)]);
+        let _ = problems.render(round % 2 == 0);
+        let _ = problems.json_lines();
+    }
+}
+
+/// The exchange's own contract is read without a single error.
+#[test]
+fn exchange() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
+    let mut sources = load(&[root.join("openapi.json"), root.join("exchange")], &[]).unwrap();
+    let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny };
+    let (graph, apis, problems) = resolve(&mut sources, &options);
+    assert!(!problems.has_errors(), "{problems}");
+    assert!(graph.schemas.len() > 100);
+    assert_eq!(apis.len(), 1);
+}

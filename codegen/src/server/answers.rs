@@ -1,0 +1,259 @@
+//! Decides and writes what a method returns: the success, the refusal.
+//!
+//! A success is the body itself when the contract knows one success without headers, a
+//! `Reply` when it has headers, an enum when there are several. A refusal holds the schema
+//! of the `4XX`, `5XX` and `default` responses, an enum when they differ.
+
+mod write;
+
+use std::collections::BTreeMap;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::{
+    api::{MediaType, Response, Status},
+    diagnostics::{Diagnostic, Diagnostics},
+    names,
+    operations::{Contract, Format, Plan, format, validator},
+};
+
+/// What one operation answers.
+pub(super) struct Answers {
+    operation: String,
+    success_enum: String,
+    refusal_enum: String,
+    successes: Vec<Case>,
+    refusals: Vec<Case>,
+}
+
+/// One kind of answer.
+struct Case {
+    /// The variant, when there are several.
+    name: String,
+    doc: String,
+    status: u16,
+    payload: Payload,
+    /// Whether the handler has a say in headers or status.
+    reply: bool,
+}
+
+/// What an answer holds.
+struct Payload {
+    ty: TokenStream,
+    media_type: String,
+    writing: Writing,
+}
+
+enum Writing {
+    Empty,
+    Model,
+    Value(Option<TokenStream>),
+    Bytes,
+}
+
+/// Settles the answers of an operation.
+pub(super) fn answers(
+    contract: Contract<'_>,
+    plan: &Plan<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Answers {
+    let responses = &plan.operation.responses;
+    let is_success = |status: Status| match status {
+        Status::Code(code) => code < 400,
+        Status::Range(digit) => digit < 4,
+        Status::Default => false,
+    };
+    let any_success = responses.iter().any(|response| is_success(response.status));
+    let mut successes = Vec::new();
+    let mut refusals: Vec<Case> = Vec::new();
+    for response in responses {
+        // Without a success of its own, `default` describes it too (OpenAPI 3.1, 4.8.16).
+        let stands_in = !any_success && response.status == Status::Default;
+        if is_success(response.status) || stands_in {
+            successes.extend(cases(contract, response, diagnostics));
+        }
+        if !is_success(response.status) {
+            // One media type is enough to refuse with: the contract's first JSON.
+            let mut found = cases(contract, response, diagnostics);
+            found.sort_by_key(|case| matches!(case.payload.writing, Writing::Bytes));
+            if let [kept, _, ..] = found.as_slice() {
+                let message = format!("the server refuses only with {}", kept.payload.media_type);
+                let note = Diagnostic::note("unsupported-answer", message);
+                diagnostics.push(note.at(response.place.clone()));
+            }
+            for case in found.into_iter().take(1) {
+                if !refusals.iter().any(|known| known.payload.is_same(&case.payload)) {
+                    refusals.push(case);
+                }
+            }
+        }
+    }
+    if successes.is_empty() {
+        successes.push(Case::empty(204));
+    }
+    if refusals.is_empty() {
+        refusals.push(Case::empty(500));
+    }
+    for cases in [&mut successes, &mut refusals] {
+        let wires: Vec<String> =
+            cases.iter().map(|c| format!("{} {}", c.status, c.payload.media_type)).collect();
+        let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
+        let mut variants: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
+        names::make_distinct(&wires, &mut variants);
+        cases.iter_mut().zip(variants).for_each(|(case, name)| case.name = name);
+    }
+    Answers {
+        operation: format!("{} {}", plan.operation.method, plan.operation.path),
+        success_enum: format!("{}Answer", plan.type_name),
+        refusal_enum: format!("{}Problem", plan.type_name),
+        successes,
+        refusals,
+    }
+}
+
+/// Keeps the enums' names apart from those of requests.
+pub(super) fn make_distinct(plans: &[Plan<'_>], answers: &mut [Answers]) {
+    let taken = |name: &str| plans.iter().any(|plan| plan.type_name == name);
+    for answer in answers {
+        for name in [&mut answer.success_enum, &mut answer.refusal_enum] {
+            while taken(name) {
+                name.push('s');
+            }
+        }
+    }
+}
+
+/// The problem that most operations refuse with; none when there is none.
+pub(super) fn commonest(answers: &[Answers]) -> Option<TokenStream> {
+    let mut counts: BTreeMap<String, (usize, &TokenStream)> = BTreeMap::new();
+    for answer in answers {
+        if let [one] = answer.refusals.as_slice() {
+            let ty = &one.payload.ty;
+            counts.entry(ty.to_string()).or_insert((0, ty)).0 += 1;
+        }
+    }
+    let (_, (_, ty)) = counts.into_iter().max_by_key(|(_, (count, _))| *count)?;
+    Some(ty.clone())
+}
+
+/// One case per media type of a response that can be written.
+fn cases(contract: Contract<'_>, response: &Response, diagnostics: &mut Diagnostics) -> Vec<Case> {
+    let (status, word) = match response.status {
+        Status::Code(code) => (code, reason(code)),
+        Status::Range(digit) => (u16::from(digit) * 100, format!("Status{digit}xx")),
+        Status::Default => (500, "Default".to_owned()),
+    };
+    // Where `default` stands in for a success, 200 is what it means.
+    // What something around the handler writes is none of the handler's business.
+    let hidden = &contract.config.hidden_headers;
+    let hidden = |name: &str| hidden.iter().any(|hidden| hidden.eq_ignore_ascii_case(name));
+    let own_headers = response.headers.iter().any(|header| !hidden(&header.name));
+    let reply = own_headers || !matches!(response.status, Status::Code(_));
+    let case = |media: Option<&MediaType>, payload| {
+        let several = response.content.len() > 1;
+        let name = match media.filter(|_| several) {
+            Some(media) => names::variant_name(&format!("{word} {}", subtype(&media.name))),
+            None => word.clone(),
+        };
+        Case { name, doc: response.description.clone(), status, payload, reply }
+    };
+    if response.content.is_empty() {
+        return vec![case(None, Payload::empty())];
+    }
+    let mut found = Vec::new();
+    for media in &response.content {
+        match payload(contract, media) {
+            Ok(payload) => found.push(case(Some(media), payload)),
+            Err(reason) => {
+                let message = format!("the server cannot answer {}: {reason}", media.name);
+                let warning = Diagnostic::warning("unsupported-answer", message);
+                diagnostics.push(warning.at(response.place.clone()));
+            }
+        }
+    }
+    found
+}
+
+fn payload(contract: Contract<'_>, media: &MediaType) -> Result<Payload, String> {
+    let media_type = media.name.clone();
+    let (ty, writing) = match (format(contract, media)?, media.schema) {
+        (Format::Form(_), _) => return Err("forms are read only".to_owned()),
+        (Format::Text, _) => (quote!(String), Writing::Bytes),
+        (Format::Bytes, _) => (quote!(runtime::Bytes), Writing::Bytes),
+        (Format::Json, None) => (quote!(::contract_runtime::Json), Writing::Value(None)),
+        (Format::Json, Some(schema)) => {
+            let ty = contract.types.rust_type(schema);
+            let model = contract.types.is_contract(schema);
+            let value = || Writing::Value(validator(contract, schema));
+            (ty, if model { Writing::Model } else { value() })
+        }
+    };
+    Ok(Payload { ty, media_type, writing })
+}
+
+impl Payload {
+    fn empty() -> Self {
+        Self { ty: quote!(()), media_type: String::new(), writing: Writing::Empty }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.media_type == other.media_type && self.ty.to_string() == other.ty.to_string()
+    }
+}
+
+impl Case {
+    fn empty(status: u16) -> Self {
+        Self {
+            name: reason(status),
+            doc: String::new(),
+            status,
+            payload: Payload::empty(),
+            reply: false,
+        }
+    }
+}
+
+fn subtype(media_type: &str) -> &str {
+    let essence = media_type.split(';').next().unwrap_or("");
+    essence.rsplit('/').next().unwrap_or(essence)
+}
+
+/// The reason phrase of a status as a name (RFC 9110, 15).
+fn reason(status: u16) -> String {
+    let word = match status {
+        200 => "Ok",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "NonAuthoritative",
+        204 => "NoContent",
+        205 => "ResetContent",
+        206 => "PartialContent",
+        207 => "MultiStatus",
+        300 => "MultipleChoices",
+        301 => "MovedPermanently",
+        302 => "Found",
+        303 => "SeeOther",
+        304 => "NotModified",
+        307 => "TemporaryRedirect",
+        308 => "PermanentRedirect",
+        400 => "BadRequest",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "NotFound",
+        405 => "MethodNotAllowed",
+        409 => "Conflict",
+        410 => "Gone",
+        412 => "PreconditionFailed",
+        413 => "ContentTooLarge",
+        415 => "UnsupportedMediaType",
+        422 => "UnprocessableContent",
+        429 => "TooManyRequests",
+        500 => "InternalServerError",
+        501 => "NotImplemented",
+        502 => "BadGateway",
+        503 => "ServiceUnavailable",
+        other => return format!("Status{other}"),
+    };
+    word.to_owned()
+}

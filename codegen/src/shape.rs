@@ -1,0 +1,267 @@
+//! Decides the Rust type of every schema.
+//!
+//! A shape is a superset: it holds every value that its schema accepts. What the type cannot
+//! say (`if`/`then`, `dependentRequired`, `not`, bounds) never changes it; checks carry that.
+//! A place in the contract is described by a [`Conj`]: all the schemas that hold there at once.
+
+mod boxes;
+mod build;
+mod facts;
+mod unions;
+
+pub use build::{Options, shape, stem};
+pub use facts::{Facts, type_of};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract_runtime::Json;
+
+use crate::schema::{SchemaId, Types};
+
+/// The schemas that apply to one place together, and what has been decided about them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Conj {
+    /// The schemas, sorted.
+    pub ids: Vec<SchemaId>,
+    /// Schemas whose `oneOf`/`anyOf` has been replaced by one branch, which is in `ids`.
+    pub chosen: Vec<SchemaId>,
+    /// The JSON types that are still possible.
+    pub within: Types,
+}
+
+impl Conj {
+    /// One schema, nothing decided.
+    #[must_use]
+    pub fn one(id: SchemaId) -> Self {
+        Self::all([id])
+    }
+
+    /// Several schemas that hold together.
+    #[must_use]
+    pub fn all(ids: impl IntoIterator<Item = SchemaId>) -> Self {
+        let mut ids: Vec<_> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Self { ids, chosen: Vec::new(), within: Types::ALL }
+    }
+
+    /// The same place, with one branch of `holder` taken.
+    #[must_use]
+    pub fn choose(&self, holder: SchemaId, branch: SchemaId) -> Self {
+        let mut next = self.clone();
+        next.ids.push(branch);
+        next.ids.sort_unstable();
+        next.ids.dedup();
+        next.chosen.push(holder);
+        next.chosen.sort_unstable();
+        next.chosen.dedup();
+        next
+    }
+
+    /// The same place, with fewer JSON types.
+    #[must_use]
+    pub fn within(&self, types: Types) -> Self {
+        Self { within: self.within.and(types), ..self.clone() }
+    }
+}
+
+/// Index of a type in [`Shapes::types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypeId(pub u32);
+
+/// A Rust type as it stands in a field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TypeRef {
+    /// Any JSON value.
+    Json,
+    /// `bool`
+    Bool,
+    /// `i64` or `u64`
+    Int(IntKind),
+    /// An exact decimal number.
+    Number,
+    /// `String`
+    String,
+    /// A string that nothing prints.
+    Secret,
+    /// A type of the generated crate.
+    Named(TypeId),
+    /// A type of somebody else's, by path; its schema.
+    Replaced(String, SchemaId),
+    /// An array.
+    Vec(Box<TypeRef>),
+    /// An object without declared members.
+    Map(Box<TypeRef>),
+    /// An array of fixed length.
+    Tuple(Vec<TypeRef>),
+    /// A value or `null`.
+    Nullable(Box<TypeRef>),
+    /// Behind a pointer, where a type contains itself.
+    Boxed(Box<TypeRef>),
+}
+
+/// Which machine integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IntKind {
+    /// `i64`
+    I64,
+    /// `u64`
+    U64,
+}
+
+/// A generated type.
+#[derive(Clone, Debug)]
+pub struct TypeDef {
+    /// Its Rust name, unique in the crate.
+    pub name: String,
+    /// The schema that it was made for, when it is one.
+    pub schema: Option<SchemaId>,
+    /// All that applies to it.
+    pub conj: Conj,
+    /// What it looks like.
+    pub body: Body,
+    /// Whether its text is secret.
+    pub secret: bool,
+    /// Module it stands in.
+    pub area: String,
+}
+
+/// What a generated type looks like.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Not decided yet.
+    Pending,
+    /// An object with declared members.
+    Struct(Struct),
+    /// An object whose tag says which of several it is.
+    Tagged(Tagged),
+    /// A value whose JSON type says which of several it is.
+    ByKind(Vec<KindVariant>),
+    /// A string out of a list.
+    Enum(StringEnum),
+    /// One value with a name and rules of its own.
+    Newtype(TypeRef),
+}
+
+/// An object with declared members.
+#[derive(Clone, Debug)]
+pub struct Struct {
+    /// In document order, base before refinement.
+    pub fields: Vec<Field>,
+    /// What undeclared members hold, when the schema says so.
+    pub additional: Option<TypeRef>,
+}
+
+/// A member of a [`Struct`].
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name on the wire.
+    pub wire: String,
+    /// Its Rust name.
+    pub name: String,
+    /// Type of its value.
+    pub ty: TypeRef,
+    /// Whether it is always there.
+    pub required: bool,
+    /// What applies to its value wherever the struct stands.
+    pub conj: Conj,
+    /// The schema that describes it.
+    pub describe: Option<SchemaId>,
+    /// The one value it can have.
+    pub constant: Option<Json>,
+    /// Whether the constant is written without a field, since it tells variants apart.
+    pub omitted: bool,
+}
+
+/// A union of objects with a tag.
+#[derive(Clone, Debug)]
+pub struct Tagged {
+    /// The schema that holds the `oneOf` or `anyOf`.
+    pub holder: SchemaId,
+    /// Name of the tag on the wire.
+    pub tag: String,
+    /// In document order.
+    pub variants: Vec<TaggedVariant>,
+    /// Whether readers keep objects with an unknown tag.
+    pub open: bool,
+}
+
+/// A variant of a [`Tagged`] union.
+#[derive(Clone, Debug)]
+pub struct TaggedVariant {
+    /// Its Rust name.
+    pub name: String,
+    /// The values of the tag that mean it.
+    pub literals: Vec<Json>,
+    /// What it holds.
+    pub ty: TypeRef,
+    /// Position among the holder's branches.
+    pub branch: usize,
+}
+
+/// A variant that one or more JSON types mean.
+#[derive(Clone, Debug)]
+pub struct KindVariant {
+    /// Its Rust name.
+    pub name: String,
+    /// The JSON types.
+    pub types: Types,
+    /// What it holds.
+    pub ty: TypeRef,
+}
+
+/// A string out of a list.
+#[derive(Clone, Debug)]
+pub struct StringEnum {
+    /// Wire value, Rust name, documentation.
+    pub values: Vec<(String, String, Option<String>)>,
+    /// Whether readers keep values that the list does not hold.
+    pub open: bool,
+}
+
+/// Every type of a contract, and which type each place has.
+#[derive(Clone, Debug, Default)]
+pub struct Shapes {
+    /// All types; a [`TypeId`] is an index.
+    pub types: Vec<TypeDef>,
+    /// The type of each place that was asked for.
+    pub places: BTreeMap<Conj, TypeRef>,
+    /// Where each schema that is nothing but a reference ends.
+    pub aliases: BTreeMap<SchemaId, SchemaId>,
+    /// Schemas without a name that accept everything.
+    pub silent: BTreeSet<SchemaId>,
+}
+
+impl Shapes {
+    /// The type behind an id.
+    #[must_use]
+    pub fn get(&self, id: TypeId) -> &TypeDef {
+        &self.types[id.0 as usize]
+    }
+
+    /// All ids, in order.
+    pub fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
+        (0..u32::try_from(self.types.len()).unwrap_or(u32::MAX)).map(TypeId)
+    }
+
+    /// Follows aliases and drops what says nothing, so that equal places compare equal.
+    #[must_use]
+    pub fn normal(&self, conj: &Conj) -> Conj {
+        let mut ids: Vec<SchemaId> = conj
+            .ids
+            .iter()
+            .map(|id| self.aliases.get(id).copied().unwrap_or(*id))
+            .filter(|id| !self.silent.contains(id))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let chosen = conj.chosen.iter().copied().filter(|c| ids.contains(c)).collect();
+        Conj { ids, chosen, within: conj.within }
+    }
+
+    /// The type of a schema that was shaped.
+    #[must_use]
+    pub fn of(&self, schema: SchemaId) -> &TypeRef {
+        self.places.get(&Conj::one(schema)).unwrap_or(&TypeRef::Json)
+    }
+}

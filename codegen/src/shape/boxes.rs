@@ -1,0 +1,118 @@
+//! Puts a `Box` where a type would contain itself.
+
+use super::{Body, Shapes, TypeId, TypeRef};
+
+/// Boxes every direct field that leads back to its own type.
+pub(super) fn insert(shapes: &mut Shapes) {
+    let components = components(shapes);
+    for id in shapes.ids() {
+        let component = components[id.0 as usize];
+        let mut body = std::mem::replace(&mut shapes.types[id.0 as usize].body, Body::Pending);
+        for ty in direct_mut(&mut body) {
+            wrap(ty, &|inner| components[inner.0 as usize] == component && component.1);
+        }
+        shapes.types[id.0 as usize].body = body;
+    }
+}
+
+fn wrap(ty: &mut TypeRef, recursive: &dyn Fn(TypeId) -> bool) {
+    match ty {
+        TypeRef::Named(id) if recursive(*id) => *ty = TypeRef::Boxed(Box::new(ty.clone())),
+        TypeRef::Nullable(inner) => wrap(inner, recursive),
+        TypeRef::Tuple(inner) => inner.iter_mut().for_each(|t| wrap(t, recursive)),
+        _ => {}
+    }
+}
+
+/// The types that a body holds without a `Vec` or a map between.
+fn direct_mut(body: &mut Body) -> Vec<&mut TypeRef> {
+    match body {
+        Body::Struct(s) => s.fields.iter_mut().map(|f| &mut f.ty).collect(),
+        Body::Tagged(t) => t.variants.iter_mut().map(|v| &mut v.ty).collect(),
+        Body::ByKind(v) => v.iter_mut().map(|v| &mut v.ty).collect(),
+        Body::Newtype(inner) => vec![inner],
+        Body::Enum(_) | Body::Pending => Vec::new(),
+    }
+}
+
+fn targets(body: &Body, out: &mut Vec<TypeId>) {
+    fn add(ty: &TypeRef, out: &mut Vec<TypeId>) {
+        match ty {
+            TypeRef::Named(id) => out.push(*id),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => add(inner, out),
+            TypeRef::Tuple(inner) => inner.iter().for_each(|t| add(t, out)),
+            _ => {}
+        }
+    }
+    match body {
+        Body::Struct(s) => s.fields.iter().for_each(|f| add(&f.ty, out)),
+        Body::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, out)),
+        Body::ByKind(v) => v.iter().for_each(|v| add(&v.ty, out)),
+        Body::Newtype(inner) => add(inner, out),
+        Body::Enum(_) | Body::Pending => {}
+    }
+}
+
+/// Strongly connected components (Tarjan, without recursion): the component of each type, and
+/// whether it is a cycle.
+fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
+    let count = shapes.types.len();
+    let edges: Vec<Vec<TypeId>> = shapes
+        .types
+        .iter()
+        .map(|t| {
+            let mut out = Vec::new();
+            targets(&t.body, &mut out);
+            out
+        })
+        .collect();
+    let mut index = vec![usize::MAX; count];
+    let mut low = vec![0; count];
+    let mut on_stack = vec![false; count];
+    let mut stack = Vec::new();
+    let mut result = vec![(usize::MAX, false); count];
+    let mut next = 0;
+    for root in 0..count {
+        if index[root] != usize::MAX {
+            continue;
+        }
+        let mut work = vec![(root, 0usize)];
+        while let Some((node, edge)) = work.pop() {
+            if edge == 0 {
+                index[node] = next;
+                low[node] = next;
+                next += 1;
+                stack.push(node);
+                on_stack[node] = true;
+            }
+            if let Some(target) = edges[node].get(edge).map(|t| t.0 as usize) {
+                work.push((node, edge + 1));
+                if index[target] == usize::MAX {
+                    work.push((target, 0));
+                } else if on_stack[target] {
+                    low[node] = low[node].min(index[target]);
+                }
+                continue;
+            }
+            if let Some(&(parent, _)) = work.last() {
+                low[parent] = low[parent].min(low[node]);
+            }
+            if low[node] == index[node] {
+                let mut members = Vec::new();
+                while let Some(member) = stack.pop() {
+                    on_stack[member] = false;
+                    members.push(member);
+                    if member == node {
+                        break;
+                    }
+                }
+                let cycle = members.len() > 1
+                    || edges[node].iter().any(|t| t.0 as usize == node);
+                for member in members {
+                    result[member] = (node, cycle);
+                }
+            }
+        }
+    }
+    result
+}

@@ -1,0 +1,680 @@
+//! Builds all types: names first, bodies on demand, boxes last.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract_runtime::Json;
+
+use super::{
+    Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId,
+    TypeRef, boxes,
+};
+use crate::{
+    config::UnboundedIntegers,
+    names,
+    schema::{Graph, Origin, Schema, SchemaId, Types},
+};
+
+/// What the configuration says about shapes, selectors already settled.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Rust names chosen by the owner.
+    pub names: BTreeMap<SchemaId, String>,
+    /// Schemas with secret values.
+    pub secrets: BTreeSet<SchemaId>,
+    /// Tagged unions whose unknown tags are kept.
+    pub open: BTreeSet<SchemaId>,
+    /// Types of the owner.
+    pub replace: BTreeMap<SchemaId, String>,
+    /// The module of each source, by resource index; `models` where it is missing.
+    pub areas: BTreeMap<SchemaId, String>,
+    /// Unbounded integers keep any size.
+    pub exact_integers: bool,
+    /// `properties` without `type` means an object.
+    pub implied_objects: bool,
+}
+
+impl Options {
+    /// Takes over the options of the file that need no selector.
+    #[must_use]
+    pub fn from_types(types: &crate::config::TypeOptions) -> Self {
+        Self {
+            exact_integers: types.unbounded_integers == UnboundedIntegers::Exact,
+            implied_objects: types.implied_objects,
+            ..Self::default()
+        }
+    }
+}
+
+/// Shapes every named schema and every place in `places`, which come with the name that an
+/// anonymous type there takes.
+#[must_use]
+pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) -> Shapes {
+    let mut shaper = Shaper {
+        graph,
+        options,
+        shapes: Shapes::default(),
+        names: BTreeMap::new(),
+        taken: BTreeSet::new(),
+        bodies: BTreeMap::new(),
+    };
+    shaper.settle_names();
+    shaper.settle_aliases();
+    let mut named: Vec<SchemaId> = shaper.names.keys().copied().collect();
+    named.sort_by_key(|&id| graph.location(id));
+    for id in named {
+        let hint = shaper.names[&id].clone();
+        let ty = shaper.type_of(&Conj::one(id), &hint);
+        shaper.shapes.places.insert(Conj::one(id), ty);
+    }
+    for (id, hint) in places {
+        let ty = shaper.type_of(&Conj::one(*id), hint);
+        shaper.shapes.places.insert(Conj::one(*id), ty);
+    }
+    let mut shapes = shaper.shapes;
+    shapes.places.extend(shaper.bodies);
+    boxes::insert(&mut shapes);
+    shapes
+}
+
+pub(super) struct Shaper<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) options: &'a Options,
+    pub(super) shapes: Shapes,
+    names: BTreeMap<SchemaId, String>,
+    taken: BTreeSet<String>,
+    bodies: BTreeMap<Conj, TypeRef>,
+}
+
+impl Shaper<'_> {
+    /// Gives every schema that has a name of its own its Rust name; clashes take the file's.
+    fn settle_names(&mut self) {
+        let mut wanted: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
+        for id in self.graph.ids() {
+            let schema = self.graph.schema(id);
+            if self.alias_of(id).is_some() || schema.boolean.is_some() {
+                continue;
+            }
+            let name = match (&schema.origin, self.options.names.get(&id)) {
+                (_, Some(chosen)) => chosen.clone(),
+                (Origin::Root(n) | Origin::Definition(n) | Origin::Component(n), None) => {
+                    names::type_name(n)
+                }
+                (Origin::Inline, None) => continue,
+            };
+            wanted.entry(name).or_default().push(id);
+        }
+        let mut clashing = Vec::new();
+        for (name, ids) in wanted {
+            match ids.as_slice() {
+                [id] => {
+                    self.taken.insert(name.clone());
+                    self.names.insert(*id, name);
+                }
+                _ => clashing.extend(ids.into_iter().map(|id| (name.clone(), id))),
+            }
+        }
+        clashing.sort_by_key(|(_, id)| self.graph.location(*id));
+        for (name, id) in clashing {
+            let stem = stem(&self.graph.resource(self.graph.schema(id).resource).uri);
+            let qualified = match &self.graph.schema(id).origin {
+                // A root or a component keeps its plain name when only `$defs` clash with it.
+                Origin::Root(_) | Origin::Component(_) if !self.taken.contains(&name) => name,
+                _ => format!("{}{name}", names::type_name(&stem)),
+            };
+            let unique = self.unique(qualified);
+            self.names.insert(id, unique);
+        }
+    }
+
+    pub(super) fn unique(&mut self, name: String) -> String {
+        let mut unique = name.clone();
+        let mut number = 1u32;
+        while !self.taken.insert(unique.clone()) {
+            number += 1;
+            unique = format!("{name}{number}");
+        }
+        unique
+    }
+
+    /// Where a schema that is nothing but a reference points, if it is one.
+    fn alias_of(&self, id: SchemaId) -> Option<SchemaId> {
+        let schema = self.graph.schema(id);
+        if !is_bare(schema) || self.options.replace.contains_key(&id) {
+            return None;
+        }
+        match (schema.reference, schema.all_of.as_slice()) {
+            (Some(target), []) => Some(target),
+            (None, [part]) => Some(*part),
+            _ => None,
+        }
+    }
+
+    /// Settles which schemas are only other names, and which say nothing.
+    fn settle_aliases(&mut self) {
+        for id in self.graph.ids() {
+            let mut at = id;
+            // Cycles of aliases were refused when references were settled.
+            for _ in 0..1000 {
+                match self.alias_of(at) {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            if at != id {
+                self.shapes.aliases.insert(id, at);
+            }
+            if says_nothing(self.graph.schema(id)) && !self.names.contains_key(&id) {
+                self.shapes.silent.insert(id);
+            }
+        }
+    }
+
+    pub(super) fn facts(&self, conj: &Conj) -> Facts {
+        Facts::of(self.graph, conj, self.options.implied_objects)
+    }
+
+    /// The type of a place; `hint` names it when it needs a name of its own.
+    pub(super) fn type_of(&mut self, place: &Conj, hint: &str) -> TypeRef {
+        let conj = self.shapes.normal(place);
+        if let Some(path) = conj.ids.iter().find_map(|id| Some((self.options.replace.get(id)?, *id))) {
+            return TypeRef::Replaced(path.0.clone(), path.1);
+        }
+        if let Some(known) = self.bodies.get(&conj) {
+            return known.clone();
+        }
+        let ty = match conj.ids.as_slice() {
+            [] => TypeRef::Json,
+            [id] if self.names.contains_key(id)
+                && conj.chosen.is_empty()
+                && conj.within == Types::ALL =>
+            {
+                return self.named(*id, &conj);
+            }
+            _ => match self.reused(&conj) {
+                Some(ty) => ty,
+                None => self.anonymous(&conj, hint),
+            },
+        };
+        self.bodies.insert(conj, ty.clone());
+        ty
+    }
+
+    fn named(&mut self, id: SchemaId, conj: &Conj) -> TypeRef {
+        let name = self.names[&id].clone();
+        let type_id = self.allocate(name.clone(), Some(id), conj);
+        let ty = TypeRef::Named(type_id);
+        self.bodies.insert(conj.clone(), ty.clone());
+        let body = match self.anonymous_at(conj, &name, Some(type_id)) {
+            TypeRef::Named(same) if same == type_id => return ty,
+            inner => Body::Newtype(inner),
+        };
+        self.shapes.types[type_id.0 as usize].body = body;
+        ty
+    }
+
+    pub(super) fn allocate(&mut self, name: String, schema: Option<SchemaId>, conj: &Conj) -> TypeId {
+        let id = TypeId(u32::try_from(self.shapes.types.len()).unwrap_or(u32::MAX));
+        let area = conj
+            .ids
+            .iter()
+            .rev()
+            .find_map(|id| self.options.areas.get(id))
+            .cloned()
+            .unwrap_or_else(|| "models".to_owned());
+        let secret = conj.ids.iter().any(|id| self.options.secrets.contains(id));
+        self.shapes.types.push(TypeDef {
+            name,
+            schema,
+            conj: conj.clone(),
+            body: Body::Pending,
+            secret,
+            area,
+        });
+        id
+    }
+
+    /// A type that already has a name and holds all that this place accepts.
+    fn reused(&mut self, conj: &Conj) -> Option<TypeRef> {
+        let facts = self.facts(conj);
+        let candidates: Vec<SchemaId> = facts
+            .members
+            .iter()
+            .copied()
+            .filter(|id| self.names.contains_key(id))
+            .collect();
+        for candidate in candidates.into_iter().rev() {
+            let base = Conj::one(candidate);
+            let known = self.facts(&base);
+            // The base may allow null where this place does not, or the other way round.
+            if known.types.contains(Types::NULL) {
+                continue;
+            }
+            let added: Vec<SchemaId> =
+                facts.members.iter().copied().filter(|id| !known.members.contains(id)).collect();
+            if added.iter().all(|&id| self.only_refines(id, &base, conj, 8)) {
+                let ty = self.type_of(&base, "");
+                return Some(if facts.types.contains(Types::NULL) {
+                    TypeRef::Nullable(Box::new(ty))
+                } else {
+                    ty
+                });
+            }
+        }
+        None
+    }
+
+    /// Whether a schema only narrows what the type of `base` can hold.
+    fn only_refines(&self, id: SchemaId, base: &Conj, place: &Conj, depth: u8) -> bool {
+        if depth == 0 {
+            return false;
+        }
+        let schema = self.graph.schema(id);
+        let base_facts = self.facts(base);
+        let chosen = place.chosen.contains(&id);
+        if schema.dynamic_reference.is_some() {
+            return false;
+        }
+        if !chosen
+            && schema
+                .any_of
+                .iter()
+                .chain(&schema.one_of)
+                .any(|&branch| !self.only_refines(branch, base, place, depth - 1))
+        {
+            return false;
+        }
+        let declared = base_facts.declared(self.graph);
+        for (name, property) in &schema.properties {
+            let Some((_, always, sometimes)) = declared.iter().find(|(n, ..)| n == name) else {
+                return false;
+            };
+            let under = Conj::all(always.iter().chain(sometimes).copied());
+            if !self.refines_place(*property, &under, depth - 1) {
+                return false;
+            }
+        }
+        if let Some(items) = schema.items {
+            let under: Vec<_> =
+                base_facts.members.iter().filter_map(|&m| self.graph.schema(m).items).collect();
+            if under.is_empty() || !self.refines_place(items, &Conj::all(under), depth - 1) {
+                return false;
+            }
+        }
+        if !schema.prefix_items.is_empty() || schema.additional_properties.is_some_and(|a| {
+            !says_nothing(self.graph.schema(a)) && self.graph.schema(a).boolean != Some(false)
+        }) {
+            return false;
+        }
+        // A list of strings out of a plain string is worth a type of its own.
+        if schema.enumeration.as_ref().is_some_and(|e| e.len() > 1)
+            && base_facts.literals(self.graph).is_none()
+        {
+            return false;
+        }
+        let parts = schema.reference.iter().chain(&schema.all_of);
+        parts.chain(&schema.then).chain(&schema.otherwise).all(|&part| {
+            base_facts.members.contains(&part) || self.only_refines(part, base, place, depth - 1)
+        })
+    }
+
+    /// The same question for a member of an object or the elements of an array.
+    fn refines_place(&self, id: SchemaId, under: &Conj, depth: u8) -> bool {
+        let mut members = self.facts(&Conj::one(id)).members;
+        let known = self.facts(under).members;
+        members.retain(|m| !known.contains(m));
+        if known.iter().all(|&k| says_nothing(self.graph.schema(k))) {
+            return members.is_empty();
+        }
+        members.iter().all(|&m| self.only_refines(m, under, under, depth))
+    }
+
+    pub(super) fn anonymous(&mut self, conj: &Conj, hint: &str) -> TypeRef {
+        self.anonymous_at(conj, hint, None)
+    }
+
+    /// The structure of a place; a struct or enum goes into `slot`, or into a new type.
+    fn anonymous_at(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        let facts = self.facts(conj);
+        if facts.dynamic || facts.types.is_empty() || facts.types == Types::NULL {
+            return TypeRef::Json;
+        }
+        if facts.types.contains(Types::NULL) {
+            let rest = facts.types.without(Types::NULL);
+            if facts.types == Types::ALL && facts.holders.is_empty() {
+                return TypeRef::Json;
+            }
+            let inner = self.type_of_or_slot(&conj.within(rest), hint, slot);
+            return match inner {
+                TypeRef::Json => TypeRef::Json,
+                inner => TypeRef::Nullable(Box::new(inner)),
+            };
+        }
+        if let Some(ty) = self.union(conj, &facts, hint, slot) {
+            return ty;
+        }
+        let kinds = [
+            Types::BOOLEAN, Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT,
+        ];
+        let possible: Vec<Types> =
+            kinds.into_iter().filter(|k| !facts.types.and(*k).is_empty()).collect();
+        match possible.as_slice() {
+            [one] => self.single_kind(*one, conj, &facts, hint, slot),
+            [] | [_, _, _, _, _] => TypeRef::Json,
+            several => self.kinds(several, conj, &facts, hint, slot),
+        }
+    }
+
+    fn type_of_or_slot(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        // A nullable named schema is a newtype around the nullable; its inside is anonymous.
+        let hint = if slot.is_some() { format!("{hint}Value") } else { hint.to_owned() };
+        self.type_of(conj, &hint)
+    }
+
+    fn kinds(
+        &mut self,
+        kinds: &[Types],
+        conj: &Conj,
+        facts: &Facts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
+        let id = self.slot(conj, hint, slot);
+        let mut variants = Vec::new();
+        for &kind in kinds {
+            let types = facts.types.and(kind);
+            let name = kind_name(types);
+            let ty = self.type_of(&conj.within(types), &format!("{hint}{name}"));
+            variants.push(KindVariant { name: name.to_owned(), types, ty });
+        }
+        self.shapes.types[id.0 as usize].body = Body::ByKind(variants);
+        TypeRef::Named(id)
+    }
+
+    pub(super) fn slot(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeId {
+        if let Some(id) = slot {
+            return id;
+        }
+        let name = self.unique(names::type_name(hint));
+        let id = self.allocate(name, None, conj);
+        self.bodies.insert(conj.clone(), TypeRef::Named(id));
+        id
+    }
+
+    fn single_kind(
+        &mut self,
+        kind: Types,
+        conj: &Conj,
+        facts: &Facts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
+        if kind == Types::BOOLEAN {
+            TypeRef::Bool
+        } else if kind == Types::NUMBER {
+            self.number(facts)
+        } else if kind == Types::STRING {
+            self.string(conj, facts, hint, slot)
+        } else if kind == Types::ARRAY {
+            self.array(facts, hint)
+        } else {
+            self.object(conj, facts, hint, slot)
+        }
+    }
+
+    fn number(&self, facts: &Facts) -> TypeRef {
+        if !facts.types.and(Types::NUMBER.without(Types::INTEGER)).is_empty() {
+            return TypeRef::Number;
+        }
+        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
+        let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
+        let fits = |n: &contract_runtime::Number| n.as_i64().is_some();
+        let below = schemas.iter().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref()));
+        let above = schemas.iter().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref()));
+        let bounded = below.clone().any(fits) && above.clone().any(fits);
+        if bounded || format("int64") || format("int32") {
+            TypeRef::Int(IntKind::I64)
+        } else if format("uint64") || (below.clone().any(|n| n.as_u64().is_some())
+            && above.clone().any(|n| n.as_u64().is_some()))
+        {
+            TypeRef::Int(IntKind::U64)
+        } else if self.options.exact_integers || above.clone().any(|n| !fits(n)) {
+            TypeRef::Number
+        } else {
+            TypeRef::Int(IntKind::I64)
+        }
+    }
+
+    fn string(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        let plain = if conj.ids.iter().any(|id| self.options.secrets.contains(id)) {
+            TypeRef::Secret
+        } else {
+            TypeRef::String
+        };
+        let Some(values) = facts.literals(self.graph) else { return plain };
+        let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
+        // A single inline constant is a string that can have one value only.
+        if values.is_empty() || (values.len() == 1 && slot.is_none()) {
+            return plain;
+        }
+        let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
+        self.string_enum(conj, values, false, hint, slot)
+    }
+
+    pub(super) fn string_enum(
+        &mut self,
+        conj: &Conj,
+        values: Vec<(String, Option<String>)>,
+        open: bool,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
+        let id = self.slot(conj, hint, slot);
+        let mut seen = BTreeSet::new();
+        let values: Vec<_> = values.into_iter().filter(|(v, _)| seen.insert(v.clone())).collect();
+        let wires: Vec<&str> = values.iter().map(|(v, _)| v.as_str()).collect();
+        let mut rust: Vec<String> = wires.iter().map(|w| names::variant_name(w)).collect();
+        if open {
+            for name in rust.iter_mut().filter(|n| *n == "Unknown") {
+                *name = "UnknownValue".to_owned();
+            }
+        }
+        names::make_distinct(&wires, &mut rust);
+        let values = values.iter().zip(rust).map(|((w, d), r)| (w.clone(), r, d.clone())).collect();
+        self.shapes.types[id.0 as usize].body = Body::Enum(StringEnum { values, open });
+        TypeRef::Named(id)
+    }
+
+    fn array(&mut self, facts: &Facts, hint: &str) -> TypeRef {
+        let graph = self.graph;
+        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| graph.schema(m)).collect();
+        let element = format!("{hint}Item");
+        if let Some(with) = schemas.iter().find(|s| !s.prefix_items.is_empty()) {
+            let length = with.prefix_items.len();
+            let closed = with.items.is_some_and(|i| graph.schema(i).boolean == Some(false))
+                || schemas.iter().any(|s| s.max_items == Some(length as u64));
+            let full = schemas.iter().any(|s| s.min_items.is_some_and(|m| m >= length as u64));
+            let others = schemas.iter().any(|s| {
+                s.prefix_items != with.prefix_items
+                    && (!s.prefix_items.is_empty()
+                        || s.items.is_some_and(|i| graph.schema(i).boolean != Some(false)))
+            });
+            let elements: Vec<TypeRef> = with
+                .prefix_items
+                .iter()
+                .enumerate()
+                .map(|(i, &p)| self.type_of(&Conj::one(p), &format!("{hint}Item{i}")))
+                .collect();
+            return if closed && full && !others && (1..=8).contains(&length) {
+                TypeRef::Tuple(elements)
+            } else {
+                TypeRef::Vec(Box::new(TypeRef::Json))
+            };
+        }
+        let items = Conj::all(schemas.iter().filter_map(|s| s.items));
+        TypeRef::Vec(Box::new(self.type_of(&items, &element)))
+    }
+
+    fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        let graph = self.graph;
+        let declared = facts.declared(graph);
+        let additional = self.additional(facts, hint);
+        if declared.is_empty() {
+            return TypeRef::Map(Box::new(additional.unwrap_or(TypeRef::Json)));
+        }
+        let id = self.slot(conj, hint, slot);
+        let required = facts.required(graph);
+        let wires: Vec<&str> = declared.iter().map(|(n, ..)| *n).collect();
+        let mut rust: Vec<String> = wires.iter().map(|w| names::field_name(w)).collect();
+        for name in rust.iter_mut().filter(|n| n.as_str() == "extra") {
+            *name = "extra_field".to_owned();
+        }
+        names::make_distinct(&wires, &mut rust);
+        let mut fields = Vec::new();
+        for ((wire, always, sometimes), name) in declared.into_iter().zip(rust) {
+            let inner = format!("{hint}{}", names::variant_name(wire));
+            let place = Conj::all(always.iter().copied());
+            let ty = if always.is_empty() {
+                let options: BTreeSet<TypeRef> =
+                    sometimes.iter().map(|&s| self.type_of(&Conj::one(s), &inner)).collect();
+                match options.iter().next() {
+                    Some(only) if options.len() == 1 => only.clone(),
+                    _ => TypeRef::Json,
+                }
+            } else {
+                self.type_of(&place, &inner)
+            };
+            let literals = self.facts(&place).literals(graph);
+            let constant = match literals.as_deref() {
+                Some([only]) if !always.is_empty() => Some((*only).clone()),
+                _ => None,
+            };
+            let ty = if self.is_secret(&place) { secret(ty) } else { ty };
+            fields.push(Field {
+                wire: wire.to_owned(),
+                name,
+                ty,
+                required: required.contains(wire),
+                conj: place,
+                describe: always.last().or(sometimes.first()).copied(),
+                constant,
+                omitted: false,
+            });
+        }
+        self.shapes.types[id.0 as usize].body = Body::Struct(Struct { fields, additional });
+        TypeRef::Named(id)
+    }
+
+    fn is_secret(&self, place: &Conj) -> bool {
+        place.ids.iter().any(|id| self.options.secrets.contains(id))
+    }
+
+    /// What members that nobody declared hold, when the schema gives them a type.
+    fn additional(&mut self, facts: &Facts, hint: &str) -> Option<TypeRef> {
+        let graph = self.graph;
+        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| graph.schema(m)).collect();
+        let patterns: Vec<SchemaId> =
+            schemas.iter().flat_map(|s| s.pattern_properties.iter().map(|(_, id)| *id)).collect();
+        let given: Vec<SchemaId> = schemas.iter().filter_map(|s| s.additional_properties).collect();
+        let name = format!("{hint}Value");
+        match (patterns.as_slice(), given.as_slice()) {
+            ([], []) => None,
+            // Typed only when one place decides for every member that is left.
+            ([], [one]) => match graph.schema(*one).boolean {
+                Some(_) => None,
+                None => Some(self.type_of(&Conj::one(*one), &name)),
+            },
+            ([one], [closed]) if graph.schema(*closed).boolean == Some(false) => {
+                Some(self.type_of(&Conj::one(*one), &name))
+            }
+            _ => None,
+        }
+        .filter(|ty| *ty != TypeRef::Json)
+        .filter(|_| {
+            // With declared members elsewhere in the conjunction `additionalProperties` speaks
+            // about those too; only a schema that declares all of them leaves the rest typed.
+            let holders = schemas.iter().filter(|s| {
+                s.additional_properties.is_some() || !s.pattern_properties.is_empty()
+            });
+            holders.count() == 1
+        })
+    }
+}
+
+fn secret(ty: TypeRef) -> TypeRef {
+    match ty {
+        TypeRef::String => TypeRef::Secret,
+        TypeRef::Nullable(inner) => TypeRef::Nullable(Box::new(secret(*inner))),
+        other => other,
+    }
+}
+
+/// The name of a variant that stands for a JSON type.
+pub(super) fn kind_name(types: Types) -> &'static str {
+    if types == Types::BOOLEAN {
+        "Bool"
+    } else if types == Types::INTEGER {
+        "Integer"
+    } else if !types.and(Types::NUMBER).is_empty() {
+        "Number"
+    } else if types == Types::STRING {
+        "Text"
+    } else if types == Types::ARRAY {
+        "List"
+    } else {
+        "Object"
+    }
+}
+
+/// Whether nothing but annotations, `$ref` and `allOf` stands in a schema.
+fn is_bare(s: &Schema) -> bool {
+    s.boolean != Some(false)
+        && s.dynamic_reference.is_none()
+        && s.types.is_none()
+        && s.enumeration.is_none()
+        && s.constant.is_none()
+        && s.minimum.is_none()
+        && s.maximum.is_none()
+        && s.exclusive_minimum.is_none()
+        && s.exclusive_maximum.is_none()
+        && s.multiple_of.is_none()
+        && s.min_length.is_none()
+        && s.max_length.is_none()
+        && s.pattern.is_none()
+        && s.min_items.is_none()
+        && s.max_items.is_none()
+        && !s.unique_items
+        && s.contains.is_none()
+        && s.prefix_items.is_empty()
+        && s.items.is_none()
+        && s.unevaluated_items.is_none()
+        && s.properties.is_empty()
+        && s.pattern_properties.is_empty()
+        && s.additional_properties.is_none()
+        && s.unevaluated_properties.is_none()
+        && s.property_names.is_none()
+        && s.required.is_empty()
+        && s.min_properties.is_none()
+        && s.max_properties.is_none()
+        && s.dependent_required.is_empty()
+        && s.dependent_schemas.is_empty()
+        && s.any_of.is_empty()
+        && s.one_of.is_empty()
+        && s.not.is_none()
+        && s.condition.is_none()
+}
+
+/// Whether a schema accepts everything and says nothing about structure.
+pub(super) fn says_nothing(s: &Schema) -> bool {
+    is_bare(s) && s.reference.is_none() && s.all_of.is_empty()
+}
+
+/// `…/page.schema.json` → `page`.
+#[must_use]
+pub fn stem(uri: &str) -> String {
+    let file = uri.rsplit(['/', ':']).next().unwrap_or(uri);
+    let mut stem = file;
+    for ending in [".json", ".yaml", ".yml", ".schema"] {
+        stem = stem.strip_suffix(ending).unwrap_or(stem);
+    }
+    stem.to_owned()
+}

@@ -1,0 +1,237 @@
+//! `oneOf` and `anyOf`: which of them become enums, and how a reader tells the branches apart.
+//!
+//! A union becomes an enum only where the wire form itself says which variant a value is: by a
+//! tag, by its JSON type, or by being a string out of a list. Everything else stays one struct
+//! with the members of all branches, and checks decide.
+
+use contract_runtime::Json;
+
+use super::{
+    Body, Conj, Facts, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
+    build::{Shaper, kind_name},
+};
+use crate::{
+    names,
+    schema::{Origin, SchemaId, Types},
+};
+
+struct Branch {
+    position: usize,
+    id: SchemaId,
+    conj: Conj,
+    facts: Facts,
+}
+
+impl Shaper<'_> {
+    /// The type of a place with an open choice, when the choice decides the type.
+    pub(super) fn union(
+        &mut self,
+        conj: &Conj,
+        facts: &Facts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let holders = facts.holders.clone();
+        holders.into_iter().find_map(|holder| self.union_at(conj, holder, hint, slot))
+    }
+
+    fn union_at(
+        &mut self,
+        conj: &Conj,
+        holder: SchemaId,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let schema = self.graph.schema(holder);
+        let (ids, any) = if schema.one_of.is_empty() {
+            (schema.any_of.clone(), true)
+        } else if schema.any_of.is_empty() {
+            (schema.one_of.clone(), false)
+        } else {
+            return None;
+        };
+        let mut branches = Vec::new();
+        for (position, id) in ids.into_iter().enumerate() {
+            let conj = conj.choose(holder, id);
+            let facts = self.facts(&conj);
+            if !facts.types.is_empty() {
+                branches.push(Branch { position, id, conj, facts });
+            }
+        }
+        if branches.iter().any(|b| b.facts.dynamic) {
+            return None;
+        }
+        if let [only] = branches.as_slice() {
+            // A union of one is a union to which others will be added, when it has a tag.
+            let alone = schema.any_of.len() + schema.one_of.len() == 1;
+            let tagged = (alone && only.facts.types == Types::OBJECT)
+                .then(|| self.tagged(conj, holder, &branches, hint, slot))
+                .flatten();
+            return Some(match tagged {
+                Some(ty) => ty,
+                None => self.type_of_branch(only, hint, slot),
+            });
+        }
+        let all = |types: Types| branches.iter().all(|b| types.contains(b.facts.types));
+        if all(Types::OBJECT) {
+            self.tagged(conj, holder, &branches, hint, slot)
+        } else if all(Types::STRING) {
+            self.strings(conj, &branches, any, hint, slot)
+        } else {
+            self.by_kind(conj, &branches, hint, slot)
+        }
+    }
+
+    fn type_of_branch(&mut self, branch: &Branch, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        let hint = if slot.is_some() { format!("{hint}Value") } else { hint.to_owned() };
+        self.type_of(&branch.conj, &hint)
+    }
+
+    /// Objects that a required member with distinct constants tells apart.
+    fn tagged(
+        &mut self,
+        conj: &Conj,
+        holder: SchemaId,
+        branches: &[Branch],
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let graph = self.graph;
+        let candidates: Vec<&str> =
+            branches.first()?.facts.declared(graph).into_iter().map(|(name, ..)| name).collect();
+        let (tag, literals) =
+            candidates.into_iter().find_map(|tag| Some((tag, self.tag_literals(tag, branches)?)))?;
+        let id = self.slot(conj, hint, slot);
+        let wires: Vec<String> = literals
+            .iter()
+            .zip(branches)
+            .map(|(values, branch)| self.variant_wire(tag, values, branch))
+            .collect();
+        let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
+        let mut rust: Vec<String> = wires.iter().map(|w| names::variant_name(w)).collect();
+        names::make_distinct(&wires, &mut rust);
+        let mut variants = Vec::new();
+        for ((values, branch), name) in literals.into_iter().zip(branches).zip(rust) {
+            let ty = self.type_of(&branch.conj, &format!("{hint}{name}"));
+            if let ([only], TypeRef::Named(variant)) = (values.as_slice(), &ty) {
+                self.omit(*variant, tag, only);
+            }
+            variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
+        }
+        let open = self.options.open.contains(&holder);
+        self.shapes.types[id.0 as usize].body =
+            Body::Tagged(Tagged { holder, tag: tag.to_owned(), variants, open });
+        Some(TypeRef::Named(id))
+    }
+
+    /// The constants of a tag per branch, when they tell all branches apart.
+    fn tag_literals(&self, tag: &str, branches: &[Branch]) -> Option<Vec<Vec<Json>>> {
+        let mut all: Vec<Vec<Json>> = Vec::new();
+        for branch in branches {
+            if !branch.facts.required(self.graph).contains(tag) {
+                return None;
+            }
+            let declared = branch.facts.declared(self.graph);
+            let (_, always, _) = declared.into_iter().find(|(name, ..)| *name == tag)?;
+            let place = self.facts(&Conj::all(always));
+            let values: Vec<Json> = place.literals(self.graph)?.into_iter().cloned().collect();
+            let usable = values.iter().all(|v| match v {
+                Json::String(_) | Json::Bool(_) => true,
+                Json::Number(n) => n.as_i64().is_some(),
+                _ => false,
+            });
+            if !usable || values.is_empty() || values.iter().any(|v| all.iter().flatten().any(|o| o == v)) {
+                return None;
+            }
+            all.push(values);
+        }
+        Some(all)
+    }
+
+    /// What names a variant: the text of its tag, else the schema's own name.
+    fn variant_wire(&self, tag: &str, values: &[Json], branch: &Branch) -> String {
+        if let [Json::String(text)] = values {
+            return text.clone();
+        }
+        match &self.graph.schema(self.graph.schema(branch.id).reference.unwrap_or(branch.id)).origin {
+            Origin::Root(name) | Origin::Definition(name) | Origin::Component(name) => name.clone(),
+            Origin::Inline => match values {
+                [only] => format!("{tag}-{only}"),
+                _ => format!("variant-{}", branch.position + 1),
+            },
+        }
+    }
+
+    fn omit(&mut self, id: TypeId, tag: &str, literal: &Json) {
+        if let Body::Struct(body) = &mut self.shapes.types[id.0 as usize].body
+            && let Some(field) = body.fields.iter_mut().find(|f| f.wire == tag)
+        {
+            field.constant = Some(literal.clone());
+            field.omitted = true;
+        }
+    }
+
+    /// Strings: lists merge into one enum; a list beside free strings is an open one.
+    fn strings(
+        &mut self,
+        conj: &Conj,
+        branches: &[Branch],
+        any: bool,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let mut values = Vec::new();
+        let mut free = 0;
+        for branch in branches {
+            let Some(literals) = branch.facts.literals(self.graph) else {
+                free += 1;
+                continue;
+            };
+            let schema = self.graph.schema(branch.id);
+            let doc = schema.description.clone().or_else(|| schema.title.clone());
+            let doc = doc.filter(|_| literals.len() == 1);
+            values.extend(literals.into_iter().filter_map(Json::as_str).map(|v| (v.to_owned(), doc.clone())));
+        }
+        if values.is_empty() || (free > 0 && !any) {
+            return None;
+        }
+        // Refined elsewhere to fewer values: those are all that can stand here.
+        Some(self.string_enum(conj, values, free > 0, hint, slot))
+    }
+
+    /// Branches of different JSON types.
+    fn by_kind(
+        &mut self,
+        conj: &Conj,
+        branches: &[Branch],
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let kinds = [Types::NULL, Types::BOOLEAN, Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT];
+        let mut groups: Vec<(Types, Vec<&Branch>)> = Vec::new();
+        for kind in kinds {
+            let holding: Vec<&Branch> =
+                branches.iter().filter(|b| !b.facts.types.and(kind).is_empty()).collect();
+            if !holding.is_empty() {
+                groups.push((kind, holding));
+            }
+        }
+        if groups.len() < 2 || groups.len() > 5 {
+            return None;
+        }
+        let id = self.slot(conj, hint, slot);
+        let mut variants = Vec::new();
+        for (kind, holding) in groups {
+            let types = holding.iter().fold(Types::default(), |t, b| t.or(b.facts.types)).and(kind);
+            let name = kind_name(types);
+            let ty = match holding.as_slice() {
+                [one] => self.type_of(&one.conj.within(types), &format!("{hint}{name}")),
+                // Several branches of one type: what they share decides.
+                _ => self.type_of(&conj.within(types), &format!("{hint}{name}")),
+            };
+            variants.push(KindVariant { name: name.to_owned(), types, ty });
+        }
+        self.shapes.types[id.0 as usize].body = Body::ByKind(variants);
+        Some(TypeRef::Named(id))
+    }
+}
