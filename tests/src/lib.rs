@@ -1,0 +1,180 @@
+//! The fixtures of the contract, and every generated type behind one interface.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use exchange_api::{Contract, Json, types::*};
+
+/// The folder `schemas/` of this repository.
+#[must_use]
+pub fn schemas() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
+}
+
+/// A fixture: what it is for, its bytes, the violations that it must give.
+#[derive(Clone, Debug)]
+pub struct Fixture {
+    /// `stock-lot--lotKey/invalid/empty.json`
+    pub name: String,
+    /// `stock-lot--lotKey`
+    pub folder: String,
+    /// The document.
+    pub bytes: Vec<u8>,
+    /// Pointer and keyword of each expected violation, sorted; `None` when it is valid.
+    pub expect: Option<Vec<(String, String)>>,
+}
+
+/// Every fixture, by name.
+///
+/// # Panics
+/// When a file cannot be read, or an invalid fixture comes without its expectation.
+#[must_use]
+pub fn fixtures() -> Vec<Fixture> {
+    let root = schemas().join("fixtures");
+    let mut all = Vec::new();
+    for folder in entries(&root) {
+        for kind in ["valid", "invalid"] {
+            for path in entries(&folder.join(kind)) {
+                let name = text(&path.strip_prefix(&root).map(Path::to_path_buf).unwrap_or_default());
+                if name.ends_with(".expect.json") || !name.ends_with(".json") {
+                    continue;
+                }
+                let expect = (kind == "invalid").then(|| expectation(&path));
+                let folder = text(Path::new(folder.file_name().unwrap_or_default()));
+                all.push(Fixture { name, folder, bytes: read(&path), expect });
+            }
+        }
+    }
+    all
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = list.filter_map(|e| e.ok().map(|e| e.path())).collect();
+    paths.sort();
+    paths
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn expectation(path: &Path) -> Vec<(String, String)> {
+    let json = Json::parse(&read(&path.with_extension("expect.json")));
+    let json = json.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let entry = |entry: &Json, name: &str| -> String {
+        let value = entry.as_object().and_then(|o| o.get(name)).and_then(Json::as_str);
+        value.unwrap_or_else(|| panic!("{}: an entry without {name}", path.display())).to_owned()
+    };
+    let list = json.as_array().unwrap_or_else(|| panic!("{}: no array", path.display()));
+    list.iter().map(|e| (entry(e, "pointer"), entry(e, "keyword"))).collect()
+}
+
+/// What became of a document that a generated type was asked to hold.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The document as the type writes it, when it could be read at all.
+    pub written: Option<Json>,
+    /// What the typed value says of itself, when it could be read.
+    pub typed: Option<Vec<(String, String)>>,
+    /// What reading and checking in one go says; empty when the document is valid.
+    pub checked: Vec<(String, String)>,
+    /// Pointers of undeclared members.
+    pub undeclared: Vec<String>,
+    /// Why reading failed, when no violation explains it.
+    pub failure: Option<String>,
+}
+
+/// A generated type: where its schema stands, and how to try a document with it.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Rust name.
+    pub name: &'static str,
+    /// URI and pointer of its schema.
+    pub location: String,
+    /// Reads, checks and writes a document.
+    pub check: fn(&[u8]) -> Outcome,
+}
+
+fn pairs(violations: &contract_runtime::violation::Violations) -> Vec<(String, String)> {
+    let mut all: Vec<_> =
+        violations.iter().map(|v| (v.pointer.clone(), v.keyword.to_owned())).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn check<T: Contract>(bytes: &[u8]) -> Outcome {
+    use contract_runtime::Rejected;
+    let read = T::parse(bytes);
+    let typed = read.as_ref().ok().map(|v| v.validate().map_or_else(|e| pairs(&e), |()| Vec::new()));
+    let (checked, failure) = match T::parse_valid(bytes) {
+        Ok(_) => (Vec::new(), None),
+        Err(Rejected::Invalid(violations)) => (pairs(&violations), None),
+        Err(other) => (Vec::new(), Some(other.to_string())),
+    };
+    Outcome {
+        written: read.as_ref().ok().and_then(|v| v.to_json().ok()),
+        typed,
+        checked,
+        undeclared: read.map(|v| v.undeclared(50)).unwrap_or_default(),
+        failure,
+    }
+}
+
+/// Every generated type, by the fixture folder of its schema.
+#[must_use]
+pub fn models() -> BTreeMap<String, Model> {
+    let mut all = BTreeMap::new();
+    macro_rules! models {
+        ($($name:ident),* $(,)?) => {$(
+            let location = $name::VALIDATOR.location();
+            let model = Model { name: stringify!($name), location, check: check::<$name> };
+            all.insert(folder(&model.location), model);
+        )*};
+    }
+    models![
+        AccountCheckRequest, AccountCheckResponse, AccountCheckResult, AccountHandle,
+        AddBlueprint, AmbiguousResult, Blueprint, BlueprintChangeSet, BlueprintDraft,
+        BlueprintKey, BlueprintOp, BlueprintPage, BookIn, BookOut, CatalogEntry, CatalogKey,
+        CatalogKind, ChangeOp, ChangeResult, ChangeSet, ClientId, ConfirmationUrl,
+        CorrelationId, Cursor, DemandReason, DemandSource, Deprecation, DraftKind, DraftResult,
+        EarmarkSplit, EntryId, EntryOp, EntryVersion, Envelope, EnvelopeItem, ExchangeScope,
+        Extensions, ExternalId, FrontendUrl, GeneratorInfo, HandoffId, Holder, HolderRef,
+        Installation, InstallationId, InstallationLabel, InstallationRecord, Insurance,
+        ItemDemand, ItemRef, JobOrderEarmark, JobOrderId, JobOrderShare, JsonPointer,
+        KeyedItemRef, LifetimeInsurance, LinkShip, Location, LocationLink, LocationLinkKind,
+        LocationList, LocationName, LocationRef, LotContent, LotKey, MarkStolen,
+        MaterialDemand, MaterialKind, MaterialType, MissionEarmark, MissionId, MissionShare,
+        MonthlyInsurance, MoveHolder, MoveLocation, MovePool, NamedHolder, OpId, OpOutcome,
+        OpReason, OpResult, OrgDemand, OrgLotKey, OrgStockChangeSet, OrgStockEntry,
+        OrgStockLot, OrgStockMembers, OrgStockOp, OrgStockPage, OrgUnit, OrgUnitKind,
+        OrgUnitList, OrgUnitVersion, Page, PanelType, PieceQuantity, PoolOp, Problem,
+        ProblemCode, ProblemError, Provenance, ProvenanceSource, Quality, Quantity,
+        QuantityAmount, QuantityUnit, RefineryDraft, RefineryGood, RefineryOrder,
+        RemovalChannel, RemoveBlueprint, RemoveShip, RemovedBy, ResolveRequest,
+        ResolveResponse, ResolveResult, ResolvedResult, RosterMember, SellStock,
+        ServiceDocument, ServiceLimits, SetNote, SetQuantity, Ship, ShipChangeSet, ShipId,
+        ShipName, ShipOp, ShipPage, ShipVersion, SourceImage, StockChangeSet, StockLot,
+        StockOp, StockPage, TakeOp, Timestamp, Tombstone, TombstoneKey, UexId, UnitId, UnitRef,
+        UnmatchedResult, UpsertShip, Warning, WarningCode, WithheldHolder,
+    ];
+    all
+}
+
+/// `…/ship.schema.json#/$defs/shipName` → `ship--shipName`.
+fn folder(location: &str) -> String {
+    let (uri, pointer) = location.split_once('#').unwrap_or((location, ""));
+    let stem = uri.rsplit('/').next().unwrap_or(uri).trim_end_matches(".schema.json");
+    match pointer.strip_prefix("/$defs/") {
+        Some(def) => format!("{stem}--{def}"),
+        None => stem.to_owned(),
+    }
+}

@@ -1,0 +1,4 @@
+//! One binary for everything that is tested across crates.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod round_trip;

@@ -1,0 +1,85 @@
+//! Every fixture through its generated type: read, checked, written back.
+
+use contract_runtime::{Json, Number};
+use exchange_tests::{Fixture, fixtures, models};
+
+/// CON-04: every type of the contract has fixtures, every folder of fixtures a type.
+#[test]
+fn every_type_has_fixtures_and_every_folder_a_type() {
+    let models = models();
+    let all = fixtures();
+    for folder in models.keys() {
+        let own: Vec<&Fixture> = all.iter().filter(|f| f.folder == *folder).collect();
+        assert!(own.iter().any(|f| f.expect.is_none()), "{folder}: no valid fixture");
+        assert!(own.iter().any(|f| f.expect.is_some()), "{folder}: no invalid fixture");
+    }
+    for fixture in &all {
+        assert!(models.contains_key(&fixture.folder), "{}: no type for this folder", fixture.name);
+    }
+    assert!(all.len() >= 200);
+}
+
+/// CON-02, CON-08: what is valid is read, found valid, and comes back equal, numbers by text.
+#[test]
+fn valid_fixtures_come_back_equal() {
+    let models = models();
+    let mut problems = Vec::new();
+    for fixture in fixtures().iter().filter(|f| f.expect.is_none()) {
+        let outcome = (models[&fixture.folder].check)(&fixture.bytes);
+        let source = Json::parse(&fixture.bytes).unwrap();
+        if let Some(failure) = &outcome.failure {
+            problems.push(format!("{}: {failure}", fixture.name));
+        }
+        if !outcome.checked.is_empty() {
+            problems.push(format!("{}: refused: {:?}", fixture.name, outcome.checked));
+        }
+        if outcome.typed.as_ref().is_some_and(|t| !t.is_empty()) {
+            problems.push(format!("{}: typed check refuses: {:?}", fixture.name, outcome.typed));
+        }
+        match &outcome.written {
+            Some(written) if same(&source, written) => {}
+            other => problems.push(format!("{}: came back as {other:?}", fixture.name)),
+        }
+        if !outcome.undeclared.is_empty() {
+            problems.push(format!("{}: undeclared {:?}", fixture.name, outcome.undeclared));
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+}
+
+/// ERR-02, ERR-22: what is invalid gives exactly the violations that its file lists, whether the
+/// typed value is asked or the document.
+#[test]
+fn invalid_fixtures_give_exactly_their_violations() {
+    let models = models();
+    let mut problems = Vec::new();
+    for fixture in fixtures() {
+        let Some(expect) = &fixture.expect else { continue };
+        let outcome = (models[&fixture.folder].check)(&fixture.bytes);
+        if outcome.checked != *expect {
+            problems.push(format!("{}\n  expected {expect:?}\n  found    {:?} {:?}", fixture.name, outcome.checked, outcome.failure));
+        }
+        if let Some(typed) = outcome.typed
+            && typed != *expect
+        {
+            problems.push(format!("{} (typed)\n  expected {expect:?}\n  found    {typed:?}", fixture.name));
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Equal documents, decimals by their text; a whole number may lose an empty fraction.
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => a.text() == b.text() || (a.is_integer() && whole(a, b)),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn whole(a: &Number, b: &Number) -> bool {
+    a == b && b.as_i128().is_some_and(|n| n.to_string() == b.text())
+}
