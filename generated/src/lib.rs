@@ -1,9 +1,37 @@
-//! The API of the exchange: models, validators, client and server interface, all generated
-//! from the contract in `schemas/`.
+//! The API of the exchange: models, validators, client and server interface, generated from
+//! the contract in `schemas/`, and a few hand-written conveniences beside them.
+//!
+//! * Every type of the contract is in [`types`], and in the module of its area.
+//! * Reading is tolerant, checking is strict: see [`Contract`].
+//! * Feature `client`: [`client::Client`] calls the exchange through any [`Transport`].
+//! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`]
+//!   serves it.
+//! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's
+//!   tables.
+//!
+//! ```
+//! use exchange_api::{Contract, types::StockLot};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let lot = StockLot::parse(br#"{
+//!     "key": "lot-7", "material": {"bt": "mat-1", "name": "Agricium"},
+//!     "location": {"name": "Area 18"}, "quality": 650, "stolen": false,
+//!     "quantity": {"amount": 12.30, "unit": "SCU"}
+//! }"#)?;
+//! assert!(lot.is_valid());
+//! assert_eq!(lot.quantity.amount.get().text(), "12.30");
+//! # Ok(())
+//! # }
+//! ```
 
+mod ext;
 #[path = "generated/root.rs"]
 #[rustfmt::skip]
 mod generated;
 
-pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Secret};
+pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Rejected, Secret};
+#[cfg(feature = "client")]
+pub use contract_runtime::transport::{Transport, TransportError};
+#[cfg(feature = "client")]
+pub use generated::client::{Answer, Client, Error};
 pub use generated::*;

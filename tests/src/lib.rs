@@ -6,7 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use exchange_api::{Contract, Json, types::*};
+use contract_runtime::{
+    schema::{SchemaId, Validator},
+    violation::Violations,
+};
+use exchange_api::{
+    Contract, Json, codes::Code, reasons::Reason, schemas::TABLES, scopes::Scope, types::*,
+};
+use serde::{Serialize, de::DeserializeOwned};
 
 /// The folder `schemas/` of this repository.
 #[must_use]
@@ -100,10 +107,19 @@ pub struct Model {
     /// URI and pointer of its schema.
     pub location: String,
     /// Reads, checks and writes a document.
-    pub check: fn(&[u8]) -> Outcome,
+    check: fn(&[u8], Validator) -> Outcome,
+    validator: Validator,
 }
 
-fn pairs(violations: &contract_runtime::violation::Violations) -> Vec<(String, String)> {
+impl Model {
+    /// Reads, checks and writes a document.
+    #[must_use]
+    pub fn check(&self, bytes: &[u8]) -> Outcome {
+        (self.check)(bytes, self.validator)
+    }
+}
+
+fn pairs(violations: &Violations) -> Vec<(String, String)> {
     let mut all: Vec<_> =
         violations.iter().map(|v| (v.pointer.clone(), v.keyword.to_owned())).collect();
     all.sort();
@@ -111,7 +127,7 @@ fn pairs(violations: &contract_runtime::violation::Violations) -> Vec<(String, S
     all
 }
 
-fn check<T: Contract>(bytes: &[u8]) -> Outcome {
+fn check<T: Contract>(bytes: &[u8], _: Validator) -> Outcome {
     use contract_runtime::Rejected;
     let read = T::parse(bytes);
     let typed = read.as_ref().ok().map(|v| v.validate().map_or_else(|e| pairs(&e), |()| Vec::new()));
@@ -129,6 +145,29 @@ fn check<T: Contract>(bytes: &[u8]) -> Outcome {
     }
 }
 
+/// An enumeration that a registry table describes; its schema's validator is found by its place.
+fn described<T: Serialize + DeserializeOwned>(all: &mut BTreeMap<String, Model>, name: &'static str) {
+    let rows = 0..u32::try_from(TABLES.schemas.len()).unwrap_or(0);
+    let validator = rows
+        .map(|row| Validator::new(&TABLES, SchemaId(row)))
+        .find(|v| folder(&v.location()) == name)
+        .unwrap_or_else(|| panic!("no schema for {name}"));
+    let model = Model { name, location: validator.location(), check: check_described::<T>, validator };
+    all.insert(name.to_owned(), model);
+}
+
+fn check_described<T: Serialize + DeserializeOwned>(bytes: &[u8], validator: Validator) -> Outcome {
+    let written = serde_json::from_slice::<T>(bytes)
+        .ok()
+        .and_then(|value| Json::parse(&serde_json::to_vec(&value).ok()?).ok());
+    let checked = match Json::parse(bytes).map(|json| validator.validate(&json)) {
+        Ok(Ok(())) => Vec::new(),
+        Ok(Err(violations)) => pairs(&violations),
+        Err(error) => panic!("{error}"),
+    };
+    Outcome { written, typed: None, checked, undeclared: Vec::new(), failure: None }
+}
+
 /// Every generated type, by the fixture folder of its schema.
 #[must_use]
 pub fn models() -> BTreeMap<String, Model> {
@@ -136,7 +175,8 @@ pub fn models() -> BTreeMap<String, Model> {
     macro_rules! models {
         ($($name:ident),* $(,)?) => {$(
             let location = $name::VALIDATOR.location();
-            let model = Model { name: stringify!($name), location, check: check::<$name> };
+            let validator = $name::VALIDATOR;
+            let model = Model { name: stringify!($name), location, check: check::<$name>, validator };
             all.insert(folder(&model.location), model);
         )*};
     }
@@ -146,19 +186,18 @@ pub fn models() -> BTreeMap<String, Model> {
         BlueprintKey, BlueprintOp, BlueprintPage, BookIn, BookOut, CatalogEntry, CatalogKey,
         CatalogKind, ChangeOp, ChangeResult, ChangeSet, ClientId, ConfirmationUrl,
         CorrelationId, Cursor, DemandReason, DemandSource, Deprecation, DraftKind, DraftResult,
-        EarmarkSplit, EntryId, EntryOp, EntryVersion, Envelope, EnvelopeItem, ExchangeScope,
-        Extensions, ExternalId, FrontendUrl, GeneratorInfo, HandoffId, Holder, HolderRef,
-        Installation, InstallationId, InstallationLabel, InstallationRecord, Insurance,
-        ItemDemand, ItemRef, JobOrderEarmark, JobOrderId, JobOrderShare, JsonPointer,
-        KeyedItemRef, LifetimeInsurance, LinkShip, Location, LocationLink, LocationLinkKind,
-        LocationList, LocationName, LocationRef, LotContent, LotKey, MarkStolen,
-        MaterialDemand, MaterialKind, MaterialType, MissionEarmark, MissionId, MissionShare,
-        MonthlyInsurance, MoveHolder, MoveLocation, MovePool, NamedHolder, OpId, OpOutcome,
-        OpReason, OpResult, OrgDemand, OrgLotKey, OrgStockChangeSet, OrgStockEntry,
-        OrgStockLot, OrgStockMembers, OrgStockOp, OrgStockPage, OrgUnit, OrgUnitKind,
-        OrgUnitList, OrgUnitVersion, Page, PanelType, PieceQuantity, PoolOp, Problem,
-        ProblemCode, ProblemError, Provenance, ProvenanceSource, Quality, Quantity,
-        QuantityAmount, QuantityUnit, RefineryDraft, RefineryGood, RefineryOrder,
+        EarmarkSplit, EntryId, EntryOp, EntryVersion, Envelope, EnvelopeItem, Extensions,
+        ExternalId, FrontendUrl, GeneratorInfo, HandoffId, Holder, HolderRef, Installation,
+        InstallationId, InstallationLabel, InstallationRecord, Insurance, ItemDemand, ItemRef,
+        JobOrderEarmark, JobOrderId, JobOrderShare, JsonPointer, KeyedItemRef,
+        LifetimeInsurance, LinkShip, Location, LocationLink, LocationLinkKind, LocationList,
+        LocationName, LocationRef, LotContent, LotKey, MarkStolen, MaterialDemand,
+        MaterialKind, MaterialType, MissionEarmark, MissionId, MissionShare, MonthlyInsurance,
+        MoveHolder, MoveLocation, MovePool, NamedHolder, OpId, OpOutcome, OpResult, OrgDemand,
+        OrgLotKey, OrgStockChangeSet, OrgStockEntry, OrgStockLot, OrgStockMembers, OrgStockOp,
+        OrgStockPage, OrgUnit, OrgUnitKind, OrgUnitList, OrgUnitVersion, Page, PanelType,
+        PieceQuantity, PoolOp, Problem, ProblemError, Provenance, ProvenanceSource, Quality,
+        Quantity, QuantityAmount, QuantityUnit, RefineryDraft, RefineryGood, RefineryOrder,
         RemovalChannel, RemoveBlueprint, RemoveShip, RemovedBy, ResolveRequest,
         ResolveResponse, ResolveResult, ResolvedResult, RosterMember, SellStock,
         ServiceDocument, ServiceLimits, SetNote, SetQuantity, Ship, ShipChangeSet, ShipId,
@@ -166,6 +205,9 @@ pub fn models() -> BTreeMap<String, Model> {
         StockOp, StockPage, TakeOp, Timestamp, Tombstone, TombstoneKey, UexId, UnitId, UnitRef,
         UnmatchedResult, UpsertShip, Warning, WarningCode, WithheldHolder,
     ];
+    described::<Code>(&mut all, "problem--problemCode");
+    described::<Reason>(&mut all, "change-result--opReason");
+    described::<Scope>(&mut all, "service-document--exchangeScope");
     all
 }
 

@@ -261,6 +261,103 @@ impl Serialize for Blueprint {
     }
 }
 
+impl Blueprint {
+    /// Starts a builder: set the members, then [`build`](BlueprintBuilder::build).
+    pub fn builder() -> BlueprintBuilder {
+        BlueprintBuilder::default()
+    }
+}
+
+/// Builds a [`Blueprint`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct BlueprintBuilder {
+    key: Option<BlueprintKey>,
+    r#ref: Option<CatalogEntry>,
+    acquired_at: Option<Timestamp>,
+    provenance: Option<Provenance>,
+    is_default: Option<bool>,
+    note: Option<String>,
+    extensions: Option<Extensions>,
+    extra: Map<Json>,
+}
+
+impl BlueprintBuilder {
+    /// The product; equals `ref.bt`.
+    pub fn key(mut self, value: impl Into<BlueprintKey>) -> Self {
+        self.key = Some(value.into());
+        self
+    }
+
+    /// The product as the catalogue names it.
+    pub fn r#ref(mut self, value: impl Into<CatalogEntry>) -> Self {
+        self.r#ref = Some(value.into());
+        self
+    }
+
+    /// When the member got it, when known.
+    pub fn acquired_at(mut self, value: impl Into<Timestamp>) -> Self {
+        self.acquired_at = Some(value.into());
+        self
+    }
+
+    /// Where it was learnt from, when the source was recorded.
+    pub fn provenance(mut self, value: impl Into<Provenance>) -> Self {
+        self.provenance = Some(value.into());
+        self
+    }
+
+    /// Granted to every member by default, and so not removable.
+    pub fn is_default(mut self, value: impl Into<bool>) -> Self {
+        self.is_default = Some(value.into());
+        self
+    }
+
+    /// The member's note. Read-only in v1.
+    ///
+    /// Limits: at most 2000 characters.
+    pub fn note(mut self, value: impl Into<String>) -> Self {
+        self.note = Some(value.into());
+        self
+    }
+
+    /// Data of others about this blueprint.
+    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
+        self.extensions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Blueprint, Violations> {
+        let given = [
+            ("key", self.key.is_some()),
+            ("ref", self.r#ref.is_some()),
+            ("isDefault", self.is_default.is_some()),
+        ];
+        let (Some(key), Some(r#ref), Some(is_default)) = (
+            self.key,
+            self.r#ref,
+            self.is_default,
+        ) else {
+            return Err(contract::missing(Blueprint::VALIDATOR, &given));
+        };
+        let value = Blueprint {
+            key,
+            r#ref,
+            acquired_at: self.acquired_at,
+            provenance: self.provenance,
+            is_default,
+            note: self.note,
+            extensions: self.extensions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for Blueprint {
     const VALIDATOR: Validator = schemas::validator(55);
 
@@ -577,6 +674,89 @@ impl Serialize for BlueprintPage {
         read::entry(&mut map, "hasMore", &self.has_more)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl BlueprintPage {
+    /// Starts a builder: set the members, then [`build`](BlueprintPageBuilder::build).
+    pub fn builder() -> BlueprintPageBuilder {
+        BlueprintPageBuilder::default()
+    }
+}
+
+/// Builds a [`BlueprintPage`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct BlueprintPageBuilder {
+    items: Option<Vec<Blueprint>>,
+    removed: Option<Vec<Tombstone>>,
+    next_cursor: Option<Cursor>,
+    has_more: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl BlueprintPageBuilder {
+    /// Blueprints in the member's set.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Blueprint>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn removed(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Tombstone>>,
+    ) -> Self {
+        self.removed = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
+    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
+        self.next_cursor = Some(value.into());
+        self
+    }
+
+    /// More entries or changes wait: ask again with `nextCursor`.
+    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
+        self.has_more = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<BlueprintPage, Violations> {
+        let given = [
+            ("items", self.items.is_some()),
+            ("removed", self.removed.is_some()),
+            ("nextCursor", self.next_cursor.is_some()),
+            ("hasMore", self.has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            self.items,
+            self.removed,
+            self.next_cursor,
+            self.has_more,
+        ) else {
+            return Err(contract::missing(BlueprintPage::VALIDATOR, &given));
+        };
+        let value = BlueprintPage {
+            items,
+            removed,
+            next_cursor,
+            has_more,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

@@ -69,6 +69,63 @@ impl Serialize for AmbiguousResult {
     }
 }
 
+impl AmbiguousResult {
+    /// Starts a builder: set the members, then [`build`](AmbiguousResultBuilder::build).
+    pub fn builder() -> AmbiguousResultBuilder {
+        AmbiguousResultBuilder::default()
+    }
+}
+
+/// Builds a [`AmbiguousResult`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct AmbiguousResultBuilder {
+    index: Option<i64>,
+    candidates: Option<Vec<CatalogEntry>>,
+    extra: Map<Json>,
+}
+
+impl AmbiguousResultBuilder {
+    /// Position of the reference in the request, from 0.
+    ///
+    /// Limits: 0 to 499.
+    pub fn index(mut self, value: impl Into<i64>) -> Self {
+        self.index = Some(value.into());
+        self
+    }
+
+    /// The entries it may be.
+    ///
+    /// Limits: 1 to 10 entries.
+    pub fn candidates(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<CatalogEntry>>,
+    ) -> Self {
+        self.candidates = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<AmbiguousResult, Violations> {
+        let given = [
+            ("index", self.index.is_some()),
+            ("candidates", self.candidates.is_some()),
+        ];
+        let (Some(index), Some(candidates)) = (self.index, self.candidates) else {
+            return Err(contract::missing(AmbiguousResult::VALIDATOR, &given));
+        };
+        let value = AmbiguousResult {
+            index,
+            candidates,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for AmbiguousResult {
     const VALIDATOR: Validator = schemas::validator(572);
 
@@ -126,6 +183,50 @@ impl Serialize for LocationList {
         read::entry(&mut map, "items", &self.items)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl LocationList {
+    /// Starts a builder: set the members, then [`build`](LocationListBuilder::build).
+    pub fn builder() -> LocationListBuilder {
+        LocationListBuilder::default()
+    }
+}
+
+/// Builds a [`LocationList`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct LocationListBuilder {
+    items: Option<Vec<Location>>,
+    extra: Map<Json>,
+}
+
+impl LocationListBuilder {
+    /// The locations, ordered by name.
+    ///
+    /// Limits: at most 10000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Location>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<LocationList, Violations> {
+        let given = [("items", self.items.is_some())];
+        let (Some(items),) = (self.items,) else {
+            return Err(contract::missing(LocationList::VALIDATOR, &given));
+        };
+        let value = LocationList {
+            items,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -309,6 +410,66 @@ impl Serialize for ResolveResponse {
     }
 }
 
+impl ResolveResponse {
+    /// Starts a builder: set the members, then [`build`](ResolveResponseBuilder::build).
+    pub fn builder() -> ResolveResponseBuilder {
+        ResolveResponseBuilder::default()
+    }
+}
+
+/// Builds a [`ResolveResponse`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ResolveResponseBuilder {
+    results: Option<Vec<ResolveResult>>,
+    warnings: Option<Vec<Warning>>,
+    extra: Map<Json>,
+}
+
+impl ResolveResponseBuilder {
+    /// One result per reference, in the order of the request.
+    ///
+    /// Limits: 1 to 500 entries.
+    pub fn results(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<ResolveResult>>,
+    ) -> Self {
+        self.results = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// What was accepted but not understood, such as `LOC_KEY_UNRESOLVED` at `/refs/0/locKey`. Further warnings are dropped.
+    ///
+    /// Limits: at most 50 entries.
+    pub fn warnings(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Warning>>,
+    ) -> Self {
+        self.warnings = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ResolveResponse, Violations> {
+        let given = [
+            ("results", self.results.is_some()),
+            ("warnings", self.warnings.is_some()),
+        ];
+        let (Some(results), Some(warnings)) = (self.results, self.warnings) else {
+            return Err(contract::missing(ResolveResponse::VALIDATOR, &given));
+        };
+        let value = ResolveResponse {
+            results,
+            warnings,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for ResolveResponse {
     const VALIDATOR: Validator = schemas::validator(559);
 
@@ -469,6 +630,55 @@ impl Serialize for ResolvedResult {
     }
 }
 
+impl ResolvedResult {
+    /// Starts a builder: set the members, then [`build`](ResolvedResultBuilder::build).
+    pub fn builder() -> ResolvedResultBuilder {
+        ResolvedResultBuilder::default()
+    }
+}
+
+/// Builds a [`ResolvedResult`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ResolvedResultBuilder {
+    index: Option<i64>,
+    r#ref: Option<CatalogEntry>,
+    extra: Map<Json>,
+}
+
+impl ResolvedResultBuilder {
+    /// Position of the reference in the request, from 0.
+    ///
+    /// Limits: 0 to 499.
+    pub fn index(mut self, value: impl Into<i64>) -> Self {
+        self.index = Some(value.into());
+        self
+    }
+
+    /// The entry. Store its `bt` and send it from then on.
+    pub fn r#ref(mut self, value: impl Into<CatalogEntry>) -> Self {
+        self.r#ref = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ResolvedResult, Violations> {
+        let given = [("index", self.index.is_some()), ("ref", self.r#ref.is_some())];
+        let (Some(index), Some(r#ref)) = (self.index, self.r#ref) else {
+            return Err(contract::missing(ResolvedResult::VALIDATOR, &given));
+        };
+        let value = ResolvedResult {
+            index,
+            r#ref,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for ResolvedResult {
     const VALIDATOR: Validator = schemas::validator(568);
 
@@ -528,6 +738,47 @@ impl Serialize for UnmatchedResult {
         read::entry(&mut map, "index", &self.index)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl UnmatchedResult {
+    /// Starts a builder: set the members, then [`build`](UnmatchedResultBuilder::build).
+    pub fn builder() -> UnmatchedResultBuilder {
+        UnmatchedResultBuilder::default()
+    }
+}
+
+/// Builds a [`UnmatchedResult`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct UnmatchedResultBuilder {
+    index: Option<i64>,
+    extra: Map<Json>,
+}
+
+impl UnmatchedResultBuilder {
+    /// Position of the reference in the request, from 0.
+    ///
+    /// Limits: 0 to 499.
+    pub fn index(mut self, value: impl Into<i64>) -> Self {
+        self.index = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<UnmatchedResult, Violations> {
+        let given = [("index", self.index.is_some())];
+        let (Some(index),) = (self.index,) else {
+            return Err(contract::missing(UnmatchedResult::VALIDATOR, &given));
+        };
+        let value = UnmatchedResult {
+            index,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

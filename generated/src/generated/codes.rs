@@ -329,7 +329,7 @@ impl<'de> ::serde::Deserialize<'de> for Code {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| Ok::<Self, ::std::convert::Infallible>(Self::from(text)),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -1032,7 +1032,7 @@ impl<'de> ::serde::Deserialize<'de> for Side {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -1105,7 +1105,7 @@ impl<'de> ::serde::Deserialize<'de> for RetryAfter {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -1178,7 +1178,7 @@ impl<'de> ::serde::Deserialize<'de> for NonceSent {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -1305,7 +1305,7 @@ impl<'de> ::serde::Deserialize<'de> for Action {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }

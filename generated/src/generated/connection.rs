@@ -150,6 +150,45 @@ impl Serialize for AccountCheckResponse {
     }
 }
 
+impl AccountCheckResponse {
+    /// Starts a builder: set the members, then [`build`](AccountCheckResponseBuilder::build).
+    pub fn builder() -> AccountCheckResponseBuilder {
+        AccountCheckResponseBuilder::default()
+    }
+}
+
+/// Builds a [`AccountCheckResponse`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct AccountCheckResponseBuilder {
+    result: Option<AccountCheckResult>,
+    extra: Map<Json>,
+}
+
+impl AccountCheckResponseBuilder {
+    /// The outcome of the check.
+    pub fn result(mut self, value: impl Into<AccountCheckResult>) -> Self {
+        self.result = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<AccountCheckResponse, Violations> {
+        let given = [("result", self.result.is_some())];
+        let (Some(result),) = (self.result,) else {
+            return Err(contract::missing(AccountCheckResponse::VALIDATOR, &given));
+        };
+        let value = AccountCheckResponse {
+            result,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for AccountCheckResponse {
     const VALIDATOR: Validator = schemas::validator(50);
 
@@ -299,6 +338,65 @@ impl Serialize for Deprecation {
     }
 }
 
+impl Deprecation {
+    /// Starts a builder: set the members, then [`build`](DeprecationBuilder::build).
+    pub fn builder() -> DeprecationBuilder {
+        DeprecationBuilder::default()
+    }
+}
+
+/// Builds a [`Deprecation`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct DeprecationBuilder {
+    feature: Option<String>,
+    sunset: Option<Timestamp>,
+    link: Option<String>,
+    extra: Map<Json>,
+}
+
+impl DeprecationBuilder {
+    /// What is deprecated.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn feature(mut self, value: impl Into<String>) -> Self {
+        self.feature = Some(value.into());
+        self
+    }
+
+    /// When it stops working, once that is known.
+    pub fn sunset(mut self, value: impl Into<Timestamp>) -> Self {
+        self.sunset = Some(value.into());
+        self
+    }
+
+    /// Where to read more.
+    ///
+    /// Limits: at most 2048 characters.
+    pub fn link(mut self, value: impl Into<String>) -> Self {
+        self.link = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Deprecation, Violations> {
+        let given = [("feature", self.feature.is_some())];
+        let (Some(feature),) = (self.feature,) else {
+            return Err(contract::missing(Deprecation::VALIDATOR, &given));
+        };
+        let value = Deprecation {
+            feature,
+            sunset: self.sunset,
+            link: self.link,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for Deprecation {
     const VALIDATOR: Validator = schemas::validator(597);
 
@@ -311,141 +409,6 @@ impl Contract for Deprecation {
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         found.members(at, &self.extra);
     }
-}
-
-/// An OAuth scope of the exchange. Scopes may be added: keep an unknown one as text.
-///
-/// Schema: `service-document.schema.json#/$defs/exchangeScope`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ExchangeScope {
-    /// `exchange.connect`
-    ExchangeConnect,
-    /// `exchange.blueprints.read`
-    ExchangeBlueprintsRead,
-    /// `exchange.blueprints.write`
-    ExchangeBlueprintsWrite,
-    /// `exchange.stock.read`
-    ExchangeStockRead,
-    /// `exchange.stock.write`
-    ExchangeStockWrite,
-    /// `exchange.hangar.read`
-    ExchangeHangarRead,
-    /// `exchange.hangar.write`
-    ExchangeHangarWrite,
-    /// `exchange.orgunits.read`
-    ExchangeOrgunitsRead,
-    /// `exchange.orgstock.read`
-    ExchangeOrgstockRead,
-    /// `exchange.orgstock.write`
-    ExchangeOrgstockWrite,
-    /// `exchange.orgstock.details`
-    ExchangeOrgstockDetails,
-    /// `exchange.demand.read`
-    ExchangeDemandRead,
-    /// `exchange.drafts.blueprints`
-    ExchangeDraftsBlueprints,
-    /// `exchange.drafts.refinery`
-    ExchangeDraftsRefinery,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl ExchangeScope {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::ExchangeConnect,
-        Self::ExchangeBlueprintsRead,
-        Self::ExchangeBlueprintsWrite,
-        Self::ExchangeStockRead,
-        Self::ExchangeStockWrite,
-        Self::ExchangeHangarRead,
-        Self::ExchangeHangarWrite,
-        Self::ExchangeOrgunitsRead,
-        Self::ExchangeOrgstockRead,
-        Self::ExchangeOrgstockWrite,
-        Self::ExchangeOrgstockDetails,
-        Self::ExchangeDemandRead,
-        Self::ExchangeDraftsBlueprints,
-        Self::ExchangeDraftsRefinery,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::ExchangeConnect => "exchange.connect",
-            Self::ExchangeBlueprintsRead => "exchange.blueprints.read",
-            Self::ExchangeBlueprintsWrite => "exchange.blueprints.write",
-            Self::ExchangeStockRead => "exchange.stock.read",
-            Self::ExchangeStockWrite => "exchange.stock.write",
-            Self::ExchangeHangarRead => "exchange.hangar.read",
-            Self::ExchangeHangarWrite => "exchange.hangar.write",
-            Self::ExchangeOrgunitsRead => "exchange.orgunits.read",
-            Self::ExchangeOrgstockRead => "exchange.orgstock.read",
-            Self::ExchangeOrgstockWrite => "exchange.orgstock.write",
-            Self::ExchangeOrgstockDetails => "exchange.orgstock.details",
-            Self::ExchangeDemandRead => "exchange.demand.read",
-            Self::ExchangeDraftsBlueprints => "exchange.drafts.blueprints",
-            Self::ExchangeDraftsRefinery => "exchange.drafts.refinery",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "exchange.connect" => Self::ExchangeConnect,
-                "exchange.blueprints.read" => Self::ExchangeBlueprintsRead,
-                "exchange.blueprints.write" => Self::ExchangeBlueprintsWrite,
-                "exchange.stock.read" => Self::ExchangeStockRead,
-                "exchange.stock.write" => Self::ExchangeStockWrite,
-                "exchange.hangar.read" => Self::ExchangeHangarRead,
-                "exchange.hangar.write" => Self::ExchangeHangarWrite,
-                "exchange.orgunits.read" => Self::ExchangeOrgunitsRead,
-                "exchange.orgstock.read" => Self::ExchangeOrgstockRead,
-                "exchange.orgstock.write" => Self::ExchangeOrgstockWrite,
-                "exchange.orgstock.details" => Self::ExchangeOrgstockDetails,
-                "exchange.demand.read" => Self::ExchangeDemandRead,
-                "exchange.drafts.blueprints" => Self::ExchangeDraftsBlueprints,
-                "exchange.drafts.refinery" => Self::ExchangeDraftsRefinery,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::open_enum!(ExchangeScope);
-
-impl Contract for ExchangeScope {
-    const VALIDATOR: Validator = schemas::validator(590);
-
-    fn is_valid(&self) -> bool {
-        self.unknown()
-            .is_none_or(|text| {
-                matches!(
-                    text, "exchange.connect" | "exchange.blueprints.read" |
-                    "exchange.blueprints.write" | "exchange.stock.read" |
-                    "exchange.stock.write" | "exchange.hangar.read" |
-                    "exchange.hangar.write" | "exchange.orgunits.read" |
-                    "exchange.orgstock.read" | "exchange.orgstock.write" |
-                    "exchange.orgstock.details" | "exchange.demand.read" |
-                    "exchange.drafts.blueprints" | "exchange.drafts.refinery"
-                )
-                    || char_count_at_least(text, 10) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_15.is_match(text)
-            })
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Installation.
@@ -711,6 +674,80 @@ impl Serialize for InstallationRecord {
     }
 }
 
+impl InstallationRecord {
+    /// Starts a builder: set the members, then [`build`](InstallationRecordBuilder::build).
+    pub fn builder() -> InstallationRecordBuilder {
+        InstallationRecordBuilder::default()
+    }
+}
+
+/// Builds a [`InstallationRecord`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct InstallationRecordBuilder {
+    label: Option<InstallationLabel>,
+    installation_id: Option<InstallationId>,
+    first_seen_at: Option<Timestamp>,
+    last_seen_at: Option<Timestamp>,
+    extra: Map<Json>,
+}
+
+impl InstallationRecordBuilder {
+    /// What the member calls this installation. The last label wins.
+    pub fn label(mut self, value: impl Into<InstallationLabel>) -> Self {
+        self.label = Some(value.into());
+        self
+    }
+
+    /// The server's id of this installation.
+    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
+        self.installation_id = Some(value.into());
+        self
+    }
+
+    /// When the installation first called.
+    pub fn first_seen_at(mut self, value: impl Into<Timestamp>) -> Self {
+        self.first_seen_at = Some(value.into());
+        self
+    }
+
+    /// When the installation last called; moves forward at most every five minutes.
+    pub fn last_seen_at(mut self, value: impl Into<Timestamp>) -> Self {
+        self.last_seen_at = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<InstallationRecord, Violations> {
+        let given = [
+            ("label", self.label.is_some()),
+            ("installationId", self.installation_id.is_some()),
+            ("firstSeenAt", self.first_seen_at.is_some()),
+            ("lastSeenAt", self.last_seen_at.is_some()),
+        ];
+        let (
+            Some(label),
+            Some(installation_id),
+            Some(first_seen_at),
+            Some(last_seen_at),
+        ) = (self.label, self.installation_id, self.first_seen_at, self.last_seen_at)
+        else {
+            return Err(contract::missing(InstallationRecord::VALIDATOR, &given));
+        };
+        let value = InstallationRecord {
+            label,
+            installation_id,
+            first_seen_at,
+            last_seen_at,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for InstallationRecord {
     const VALIDATOR: Validator = schemas::validator(291);
 
@@ -738,7 +775,7 @@ pub struct ServiceDocument {
     /// The scopes granted by both the token and the client registry, sorted. Offer only the features they cover.
     ///
     /// Limits: at most 100 entries; no two equal.
-    pub capabilities: Vec<ExchangeScope>,
+    pub capabilities: Vec<super::scopes::Scope>,
     /// Id of this installation: store it. Absent when the server could not look it up.
     pub installation_id: Option<InstallationId>,
     /// Limits that hold for this client.
@@ -821,6 +858,130 @@ impl Serialize for ServiceDocument {
     }
 }
 
+impl ServiceDocument {
+    /// Starts a builder: set the members, then [`build`](ServiceDocumentBuilder::build).
+    pub fn builder() -> ServiceDocumentBuilder {
+        ServiceDocumentBuilder::default()
+    }
+}
+
+/// Builds a [`ServiceDocument`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ServiceDocumentBuilder {
+    api_version: Option<String>,
+    capabilities: Option<Vec<super::scopes::Scope>>,
+    installation_id: Option<InstallationId>,
+    limits: Option<ServiceLimits>,
+    deprecations: Option<Vec<Deprecation>>,
+    docs_url: Option<String>,
+    min_client_version: Option<Nullable<String>>,
+    extra: Map<Json>,
+}
+
+impl ServiceDocumentBuilder {
+    /// Version of the interface, `1.<minor>`. A later minor only adds.
+    ///
+    /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
+    pub fn api_version(mut self, value: impl Into<String>) -> Self {
+        self.api_version = Some(value.into());
+        self
+    }
+
+    /// The scopes granted by both the token and the client registry, sorted. Offer only the features they cover.
+    ///
+    /// Limits: at most 100 entries; no two equal.
+    pub fn capabilities(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<super::scopes::Scope>>,
+    ) -> Self {
+        self.capabilities = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Id of this installation: store it. Absent when the server could not look it up.
+    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
+        self.installation_id = Some(value.into());
+        self
+    }
+
+    /// Limits that hold for this client.
+    pub fn limits(mut self, value: impl Into<ServiceLimits>) -> Self {
+        self.limits = Some(value.into());
+        self
+    }
+
+    /// Deprecated features. Empty in v1 today.
+    ///
+    /// Limits: at most 100 entries.
+    pub fn deprecations(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Deprecation>>,
+    ) -> Self {
+        self.deprecations = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Root of the documentation site.
+    ///
+    /// Limits: at most 2048 characters.
+    pub fn docs_url(mut self, value: impl Into<String>) -> Self {
+        self.docs_url = Some(value.into());
+        self
+    }
+
+    /// The registry's minimum version of this client, or null when it sets none. Below it every call is `403 CLIENT_VERSION_UNSUPPORTED`.
+    ///
+    /// Limits: 1 to 64 characters.
+    pub fn min_client_version(mut self, value: impl Into<Nullable<String>>) -> Self {
+        self.min_client_version = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ServiceDocument, Violations> {
+        let given = [
+            ("apiVersion", self.api_version.is_some()),
+            ("capabilities", self.capabilities.is_some()),
+            ("limits", self.limits.is_some()),
+            ("deprecations", self.deprecations.is_some()),
+            ("docsUrl", self.docs_url.is_some()),
+            ("minClientVersion", self.min_client_version.is_some()),
+        ];
+        let (
+            Some(api_version),
+            Some(capabilities),
+            Some(limits),
+            Some(deprecations),
+            Some(docs_url),
+            Some(min_client_version),
+        ) = (
+            self.api_version,
+            self.capabilities,
+            self.limits,
+            self.deprecations,
+            self.docs_url,
+            self.min_client_version,
+        ) else {
+            return Err(contract::missing(ServiceDocument::VALIDATOR, &given));
+        };
+        let value = ServiceDocument {
+            api_version,
+            capabilities,
+            installation_id: self.installation_id,
+            limits,
+            deprecations,
+            docs_url,
+            min_client_version,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for ServiceDocument {
     const VALIDATOR: Validator = schemas::validator(580);
 
@@ -829,7 +990,10 @@ impl Contract for ServiceDocument {
             && schemas::PATTERN_1.is_match(&self.api_version)
             && self.capabilities.len() <= 100
             && contract::all_distinct(&self.capabilities)
-            && self.capabilities.iter().all(|value| value.is_valid())
+            && self
+                .capabilities
+                .iter()
+                .all(|value| contract::holds(value, schemas::validator(583)))
             && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && self.limits.is_valid() && self.deprecations.len() <= 100
             && self.deprecations.iter().all(|value| value.is_valid())
@@ -911,6 +1075,67 @@ impl Serialize for ServiceLimits {
         read::optional(&mut map, "writesPerDay", &self.writes_per_day)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl ServiceLimits {
+    /// Starts a builder: set the members, then [`build`](ServiceLimitsBuilder::build).
+    pub fn builder() -> ServiceLimitsBuilder {
+        ServiceLimitsBuilder::default()
+    }
+}
+
+/// Builds a [`ServiceLimits`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ServiceLimitsBuilder {
+    batch_max_ops: Option<i64>,
+    requests_per_minute: Option<i64>,
+    writes_per_day: Option<i64>,
+    extra: Map<Json>,
+}
+
+impl ServiceLimitsBuilder {
+    /// Most ops of a change set: 500 in v1.
+    ///
+    /// Limits: 1 to 500.
+    pub fn batch_max_ops(mut self, value: impl Into<i64>) -> Self {
+        self.batch_max_ops = Some(value.into());
+        self
+    }
+
+    /// Requests per member and minute. Only when the registry sets this client's own limit.
+    ///
+    /// Limits: 1 to 1200.
+    pub fn requests_per_minute(mut self, value: impl Into<i64>) -> Self {
+        self.requests_per_minute = Some(value.into());
+        self
+    }
+
+    /// Writes per member and UTC day. Only when the registry sets this client's own quota.
+    ///
+    /// Limits: 0 to 5000.
+    pub fn writes_per_day(mut self, value: impl Into<i64>) -> Self {
+        self.writes_per_day = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ServiceLimits, Violations> {
+        let given = [("batchMaxOps", self.batch_max_ops.is_some())];
+        let (Some(batch_max_ops),) = (self.batch_max_ops,) else {
+            return Err(contract::missing(ServiceLimits::VALIDATOR, &given));
+        };
+        let value = ServiceLimits {
+            batch_max_ops,
+            requests_per_minute: self.requests_per_minute,
+            writes_per_day: self.writes_per_day,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

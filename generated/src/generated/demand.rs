@@ -7,9 +7,9 @@ use ::serde::{
     ser::{Serialize, Serializer, SerializeMap},
 };
 use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
+    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
     schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
+    violation::{Path, Violations},
 };
 use super::{
     schemas, shared::{ItemRef, KeyedItemRef, PieceQuantity, Quality, Quantity, Timestamp},
@@ -179,6 +179,69 @@ impl Serialize for ItemDemand {
     }
 }
 
+impl ItemDemand {
+    /// Starts a builder: set the members, then [`build`](ItemDemandBuilder::build).
+    pub fn builder() -> ItemDemandBuilder {
+        ItemDemandBuilder::default()
+    }
+}
+
+/// Builds a [`ItemDemand`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ItemDemandBuilder {
+    item: Option<ItemRef>,
+    open_quantity: Option<PieceQuantity>,
+    craftable_by_me: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl ItemDemandBuilder {
+    /// The item.
+    pub fn item(mut self, value: impl Into<ItemRef>) -> Self {
+        self.item = Some(value.into());
+        self
+    }
+
+    /// Pieces ordered, minus those delivered, minus those reserved for the order.
+    pub fn open_quantity(mut self, value: impl Into<PieceQuantity>) -> Self {
+        self.open_quantity = Some(value.into());
+        self
+    }
+
+    /// The member holds a blueprint that produces it; variants count when the order counts them.
+    pub fn craftable_by_me(mut self, value: impl Into<bool>) -> Self {
+        self.craftable_by_me = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ItemDemand, Violations> {
+        let given = [
+            ("item", self.item.is_some()),
+            ("openQuantity", self.open_quantity.is_some()),
+            ("craftableByMe", self.craftable_by_me.is_some()),
+        ];
+        let (Some(item), Some(open_quantity), Some(craftable_by_me)) = (
+            self.item,
+            self.open_quantity,
+            self.craftable_by_me,
+        ) else {
+            return Err(contract::missing(ItemDemand::VALIDATOR, &given));
+        };
+        let value = ItemDemand {
+            item,
+            open_quantity,
+            craftable_by_me,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for ItemDemand {
     const VALIDATOR: Validator = schemas::validator(361);
 
@@ -262,6 +325,100 @@ impl Serialize for MaterialDemand {
     }
 }
 
+impl MaterialDemand {
+    /// Starts a builder: set the members, then [`build`](MaterialDemandBuilder::build).
+    pub fn builder() -> MaterialDemandBuilder {
+        MaterialDemandBuilder::default()
+    }
+}
+
+/// Builds a [`MaterialDemand`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct MaterialDemandBuilder {
+    material: Option<KeyedItemRef>,
+    raw_refs: Option<Vec<ItemRef>>,
+    min_quality: Option<Quality>,
+    open_quantity: Option<Quantity>,
+    source: Option<DemandSource>,
+    extra: Map<Json>,
+}
+
+impl MaterialDemandBuilder {
+    /// The material.
+    pub fn material(mut self, value: impl Into<KeyedItemRef>) -> Self {
+        self.material = Some(value.into());
+        self
+    }
+
+    /// Raw ores that refine into the material, by name.
+    ///
+    /// Limits: at most 20 entries.
+    pub fn raw_refs(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<ItemRef>>,
+    ) -> Self {
+        self.raw_refs = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The least quality that counts: 650 for a good-quality requirement, otherwise 0.
+    pub fn min_quality(mut self, value: impl Into<Quality>) -> Self {
+        self.min_quality = Some(value.into());
+        self
+    }
+
+    /// What the orders require, minus the stock of at least `minQuality` already booked to them.
+    pub fn open_quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.open_quantity = Some(value.into());
+        self
+    }
+
+    /// What kind of order it comes from.
+    pub fn source(mut self, value: impl Into<DemandSource>) -> Self {
+        self.source = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<MaterialDemand, Violations> {
+        let given = [
+            ("material", self.material.is_some()),
+            ("rawRefs", self.raw_refs.is_some()),
+            ("minQuality", self.min_quality.is_some()),
+            ("openQuantity", self.open_quantity.is_some()),
+            ("source", self.source.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(raw_refs),
+            Some(min_quality),
+            Some(open_quantity),
+            Some(source),
+        ) = (
+            self.material,
+            self.raw_refs,
+            self.min_quality,
+            self.open_quantity,
+            self.source,
+        ) else {
+            return Err(contract::missing(MaterialDemand::VALIDATOR, &given));
+        };
+        let value = MaterialDemand {
+            material,
+            raw_refs,
+            min_quality,
+            open_quantity,
+            source,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for MaterialDemand {
     const VALIDATOR: Validator = schemas::validator(354);
 
@@ -341,6 +498,87 @@ impl Serialize for OrgDemand {
         read::optional(&mut map, "reason", &self.reason)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl OrgDemand {
+    /// Starts a builder: set the members, then [`build`](OrgDemandBuilder::build).
+    pub fn builder() -> OrgDemandBuilder {
+        OrgDemandBuilder::default()
+    }
+}
+
+/// Builds a [`OrgDemand`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgDemandBuilder {
+    updated_at: Option<Timestamp>,
+    materials: Option<Vec<MaterialDemand>>,
+    items: Option<Vec<ItemDemand>>,
+    reason: Option<DemandReason>,
+    extra: Map<Json>,
+}
+
+impl OrgDemandBuilder {
+    /// When the server computed this answer.
+    pub fn updated_at(mut self, value: impl Into<Timestamp>) -> Self {
+        self.updated_at = Some(value.into());
+        self
+    }
+
+    /// Open demand for materials.
+    ///
+    /// Limits: at most 5000 entries.
+    pub fn materials(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<MaterialDemand>>,
+    ) -> Self {
+        self.materials = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Open demand for items.
+    ///
+    /// Limits: at most 5000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<ItemDemand>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Why the demand is withheld; both lists are empty then. Absent when it is not.
+    pub fn reason(mut self, value: impl Into<DemandReason>) -> Self {
+        self.reason = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgDemand, Violations> {
+        let given = [
+            ("updatedAt", self.updated_at.is_some()),
+            ("materials", self.materials.is_some()),
+            ("items", self.items.is_some()),
+        ];
+        let (Some(updated_at), Some(materials), Some(items)) = (
+            self.updated_at,
+            self.materials,
+            self.items,
+        ) else {
+            return Err(contract::missing(OrgDemand::VALIDATOR, &given));
+        };
+        let value = OrgDemand {
+            updated_at,
+            materials,
+            items,
+            reason: self.reason,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

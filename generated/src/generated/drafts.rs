@@ -323,6 +323,69 @@ impl Serialize for DraftResult {
     }
 }
 
+impl DraftResult {
+    /// Starts a builder: set the members, then [`build`](DraftResultBuilder::build).
+    pub fn builder() -> DraftResultBuilder {
+        DraftResultBuilder::default()
+    }
+}
+
+/// Builds a [`DraftResult`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct DraftResultBuilder {
+    frontend_url: Option<FrontendUrl>,
+    handoff_id: Option<HandoffId>,
+    kind: Option<DraftKind>,
+    extra: Map<Json>,
+}
+
+impl DraftResultBuilder {
+    /// Open it in the member's browser for review and confirmation.
+    pub fn frontend_url(mut self, value: impl Into<FrontendUrl>) -> Self {
+        self.frontend_url = Some(value.into());
+        self
+    }
+
+    /// The handoff that the link leads to.
+    pub fn handoff_id(mut self, value: impl Into<HandoffId>) -> Self {
+        self.handoff_id = Some(value.into());
+        self
+    }
+
+    /// What was staged.
+    pub fn kind(mut self, value: impl Into<DraftKind>) -> Self {
+        self.kind = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<DraftResult, Violations> {
+        let given = [
+            ("frontendUrl", self.frontend_url.is_some()),
+            ("handoffId", self.handoff_id.is_some()),
+            ("kind", self.kind.is_some()),
+        ];
+        let (Some(frontend_url), Some(handoff_id), Some(kind)) = (
+            self.frontend_url,
+            self.handoff_id,
+            self.kind,
+        ) else {
+            return Err(contract::missing(DraftResult::VALIDATOR, &given));
+        };
+        let value = DraftResult {
+            frontend_url,
+            handoff_id,
+            kind,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for DraftResult {
     const VALIDATOR: Validator = schemas::validator(256);
 
@@ -412,6 +475,92 @@ impl Serialize for Envelope {
         read::optional(&mut map, "extensions", &self.extensions)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl Envelope {
+    /// Starts a builder: set the members, then [`build`](EnvelopeBuilder::build).
+    pub fn builder() -> EnvelopeBuilder {
+        EnvelopeBuilder::default()
+    }
+}
+
+/// Builds a [`Envelope`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct EnvelopeBuilder {
+    format: Option<String>,
+    format_version: Option<String>,
+    generator: Option<GeneratorInfo>,
+    generated_at: Option<Timestamp>,
+    items: Option<Vec<EnvelopeItem>>,
+    extensions: Option<Extensions>,
+    extra: Map<Json>,
+}
+
+impl EnvelopeBuilder {
+    /// What the file holds.
+    pub fn format(mut self, value: impl Into<String>) -> Self {
+        self.format = Some(value.into());
+        self
+    }
+
+    /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
+    ///
+    /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
+    pub fn format_version(mut self, value: impl Into<String>) -> Self {
+        self.format_version = Some(value.into());
+        self
+    }
+
+    /// What wrote the file.
+    pub fn generator(mut self, value: impl Into<GeneratorInfo>) -> Self {
+        self.generator = Some(value.into());
+        self
+    }
+
+    /// When the file was written.
+    pub fn generated_at(mut self, value: impl Into<Timestamp>) -> Self {
+        self.generated_at = Some(value.into());
+        self
+    }
+
+    /// The blueprints.
+    ///
+    /// Limits: at most 2000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<EnvelopeItem>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Data of others about this file.
+    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
+        self.extensions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Envelope, Violations> {
+        let given = [("items", self.items.is_some())];
+        let (Some(items),) = (self.items,) else {
+            return Err(contract::missing(Envelope::VALIDATOR, &given));
+        };
+        let value = Envelope {
+            format: self.format.unwrap_or_else(|| "svc.blueprints".to_owned()),
+            format_version: self.format_version,
+            generator: self.generator,
+            generated_at: self.generated_at,
+            items,
+            extensions: self.extensions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

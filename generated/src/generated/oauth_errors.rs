@@ -133,7 +133,7 @@ impl<'de> ::serde::Deserialize<'de> for OauthError {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| Ok::<Self, ::std::convert::Infallible>(Self::from(text)),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -320,7 +320,7 @@ impl<'de> ::serde::Deserialize<'de> for LoginAction {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }

@@ -5,16 +5,6 @@
 use ::contract_runtime::operation::{Body, Format, Operation, Operations};
 use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
 
-const X_CORRELATION_ID_PARAMETER: Parameter = Parameter {
-    name: "X-Correlation-Id",
-    location: Location::Header,
-    required: false,
-    style: Style::Simple,
-    explode: false,
-    shape: Shape::Scalar(Scalar::Text),
-    validator: Some(|| super::schemas::validator(35)),
-};
-
 const CURSOR_PARAMETER: Parameter = Parameter {
     name: "cursor",
     location: Location::Query,
@@ -57,7 +47,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.connect"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: None,
         success: &[200],
     },
@@ -71,7 +61,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.connect"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -91,7 +81,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.connect"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -126,7 +116,7 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -161,7 +151,7 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: None,
         success: &[200],
     },
@@ -175,7 +165,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.blueprints.read"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER, CURSOR_PARAMETER, LIMIT_PARAMETER],
+        parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
     },
@@ -189,7 +179,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.blueprints.write"]],
         idempotent: true,
         deprecated: false,
-        parameters: &[IDEMPOTENCY_KEY_PARAMETER, X_CORRELATION_ID_PARAMETER],
+        parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -209,7 +199,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.stock.read"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER, CURSOR_PARAMETER, LIMIT_PARAMETER],
+        parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
     },
@@ -223,7 +213,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.stock.write"]],
         idempotent: true,
         deprecated: false,
-        parameters: &[IDEMPOTENCY_KEY_PARAMETER, X_CORRELATION_ID_PARAMETER],
+        parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -243,7 +233,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.hangar.read"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER, CURSOR_PARAMETER, LIMIT_PARAMETER],
+        parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
     },
@@ -257,7 +247,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.hangar.write"]],
         idempotent: true,
         deprecated: false,
-        parameters: &[IDEMPOTENCY_KEY_PARAMETER, X_CORRELATION_ID_PARAMETER],
+        parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -277,7 +267,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.orgunits.read"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: None,
         success: &[200],
     },
@@ -291,7 +281,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.orgstock.read"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER, CURSOR_PARAMETER, LIMIT_PARAMETER],
+        parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
     },
@@ -306,7 +296,6 @@ pub static OPERATIONS: &[Operation] = &[
         idempotent: false,
         deprecated: false,
         parameters: &[
-            X_CORRELATION_ID_PARAMETER,
             Parameter {
                 name: "unit",
                 location: Location::Query,
@@ -330,7 +319,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.orgstock.write"]],
         idempotent: true,
         deprecated: false,
-        parameters: &[IDEMPOTENCY_KEY_PARAMETER, X_CORRELATION_ID_PARAMETER],
+        parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -350,7 +339,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.demand.read"]],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: None,
         success: &[200],
     },
@@ -364,7 +353,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.drafts.blueprints"]],
         idempotent: true,
         deprecated: false,
-        parameters: &[IDEMPOTENCY_KEY_PARAMETER, X_CORRELATION_ID_PARAMETER],
+        parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -384,7 +373,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[&["exchange.drafts.refinery"]],
         idempotent: true,
         deprecated: false,
-        parameters: &[IDEMPOTENCY_KEY_PARAMETER, X_CORRELATION_ID_PARAMETER],
+        parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
             media_type: "application/json",
@@ -404,7 +393,7 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[],
         idempotent: false,
         deprecated: false,
-        parameters: &[X_CORRELATION_ID_PARAMETER],
+        parameters: &[],
         body: None,
         success: &[200],
     },
@@ -419,7 +408,6 @@ pub static OPERATIONS: &[Operation] = &[
         idempotent: false,
         deprecated: false,
         parameters: &[
-            X_CORRELATION_ID_PARAMETER,
             Parameter {
                 name: "name",
                 location: Location::Path,
@@ -630,7 +618,7 @@ impl<'de> ::serde::Deserialize<'de> for OperationId {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -770,7 +758,7 @@ impl<'de> ::serde::Deserialize<'de> for Scope {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }

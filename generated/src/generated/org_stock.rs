@@ -616,6 +616,56 @@ impl Serialize for EarmarkSplit {
     }
 }
 
+impl EarmarkSplit {
+    /// Starts a builder: set the members, then [`build`](EarmarkSplitBuilder::build).
+    pub fn builder() -> EarmarkSplitBuilder {
+        EarmarkSplitBuilder::default()
+    }
+}
+
+/// Builds a [`EarmarkSplit`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct EarmarkSplitBuilder {
+    job_orders: Option<Quantity>,
+    missions: Option<Quantity>,
+    extra: Map<Json>,
+}
+
+impl EarmarkSplitBuilder {
+    /// As far as job orders go, in the lot's unit.
+    pub fn job_orders(mut self, value: impl Into<Quantity>) -> Self {
+        self.job_orders = Some(value.into());
+        self
+    }
+
+    /// As far as missions go, in the lot's unit.
+    pub fn missions(mut self, value: impl Into<Quantity>) -> Self {
+        self.missions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<EarmarkSplit, Violations> {
+        let given = [
+            ("jobOrders", self.job_orders.is_some()),
+            ("missions", self.missions.is_some()),
+        ];
+        let (Some(job_orders), Some(missions)) = (self.job_orders, self.missions) else {
+            return Err(contract::missing(EarmarkSplit::VALIDATOR, &given));
+        };
+        let value = EarmarkSplit {
+            job_orders,
+            missions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for EarmarkSplit {
     const VALIDATOR: Validator = schemas::validator(411);
 
@@ -714,6 +764,77 @@ impl Serialize for EntryOp {
         read::entry(&mut map, "version", &self.version)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl EntryOp {
+    /// Starts a builder: set the members, then [`build`](EntryOpBuilder::build).
+    pub fn builder() -> EntryOpBuilder {
+        EntryOpBuilder::default()
+    }
+}
+
+/// Builds a [`EntryOp`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct EntryOpBuilder {
+    op_id: Option<OpId>,
+    unit: Option<UnitId>,
+    entry: Option<EntryId>,
+    version: Option<EntryVersion>,
+    extra: Map<Json>,
+}
+
+impl EntryOpBuilder {
+    /// Echoed in the op's result.
+    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
+        self.op_id = Some(value.into());
+        self
+    }
+
+    /// The pool: a unit that the member directly belongs to and is a Logistician of.
+    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
+        self.unit = Some(value.into());
+        self
+    }
+
+    /// The entry, which must be in the pool.
+    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
+        self.entry = Some(value.into());
+        self
+    }
+
+    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
+    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
+        self.version = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<EntryOp, Violations> {
+        let given = [
+            ("unit", self.unit.is_some()),
+            ("entry", self.entry.is_some()),
+            ("version", self.version.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version)) = (
+            self.unit,
+            self.entry,
+            self.version,
+        ) else {
+            return Err(contract::missing(EntryOp::VALIDATOR, &given));
+        };
+        let value = EntryOp {
+            op_id: self.op_id,
+            unit,
+            entry,
+            version,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -917,6 +1038,79 @@ impl Serialize for JobOrderEarmark {
         read::entry(&mut map, "delivered", &self.delivered)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl JobOrderEarmark {
+    /// Starts a builder: set the members, then [`build`](JobOrderEarmarkBuilder::build).
+    pub fn builder() -> JobOrderEarmarkBuilder {
+        JobOrderEarmarkBuilder::default()
+    }
+}
+
+/// Builds a [`JobOrderEarmark`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct JobOrderEarmarkBuilder {
+    id: Option<JobOrderId>,
+    number: Option<i64>,
+    quantity: Option<Quantity>,
+    delivered: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl JobOrderEarmarkBuilder {
+    /// The job order.
+    pub fn id(mut self, value: impl Into<JobOrderId>) -> Self {
+        self.id = Some(value.into());
+        self
+    }
+
+    /// The number the job order is known by, when it has one.
+    ///
+    /// Limits: at least 1.
+    pub fn number(mut self, value: impl Into<i64>) -> Self {
+        self.number = Some(value.into());
+        self
+    }
+
+    /// The reserved part, in the lot's unit.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// The reserved part counts as delivered to the job order.
+    pub fn delivered(mut self, value: impl Into<bool>) -> Self {
+        self.delivered = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<JobOrderEarmark, Violations> {
+        let given = [
+            ("id", self.id.is_some()),
+            ("quantity", self.quantity.is_some()),
+            ("delivered", self.delivered.is_some()),
+        ];
+        let (Some(id), Some(quantity), Some(delivered)) = (
+            self.id,
+            self.quantity,
+            self.delivered,
+        ) else {
+            return Err(contract::missing(JobOrderEarmark::VALIDATOR, &given));
+        };
+        let value = JobOrderEarmark {
+            id,
+            number: self.number,
+            quantity,
+            delivered,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -1305,6 +1499,63 @@ impl Serialize for MissionEarmark {
         read::entry(&mut map, "quantity", &self.quantity)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl MissionEarmark {
+    /// Starts a builder: set the members, then [`build`](MissionEarmarkBuilder::build).
+    pub fn builder() -> MissionEarmarkBuilder {
+        MissionEarmarkBuilder::default()
+    }
+}
+
+/// Builds a [`MissionEarmark`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct MissionEarmarkBuilder {
+    id: Option<MissionId>,
+    name: Option<String>,
+    quantity: Option<Quantity>,
+    extra: Map<Json>,
+}
+
+impl MissionEarmarkBuilder {
+    /// The mission.
+    pub fn id(mut self, value: impl Into<MissionId>) -> Self {
+        self.id = Some(value.into());
+        self
+    }
+
+    /// The mission's name, when it has one.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// The reserved part, in the lot's unit.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<MissionEarmark, Violations> {
+        let given = [("id", self.id.is_some()), ("quantity", self.quantity.is_some())];
+        let (Some(id), Some(quantity)) = (self.id, self.quantity) else {
+            return Err(contract::missing(MissionEarmark::VALIDATOR, &given));
+        };
+        let value = MissionEarmark {
+            id,
+            name: self.name,
+            quantity,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -2269,6 +2520,55 @@ impl Serialize for NamedHolder {
     }
 }
 
+impl NamedHolder {
+    /// Starts a builder: set the members, then [`build`](NamedHolderBuilder::build).
+    pub fn builder() -> NamedHolderBuilder {
+        NamedHolderBuilder::default()
+    }
+}
+
+/// Builds a [`NamedHolder`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct NamedHolderBuilder {
+    name: Option<String>,
+    r#ref: Option<HolderRef>,
+    extra: Map<Json>,
+}
+
+impl NamedHolderBuilder {
+    /// The holder's name.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// The holder's pseudonym.
+    pub fn r#ref(mut self, value: impl Into<HolderRef>) -> Self {
+        self.r#ref = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<NamedHolder, Violations> {
+        let given = [("name", self.name.is_some()), ("ref", self.r#ref.is_some())];
+        let (Some(name), Some(r#ref)) = (self.name, self.r#ref) else {
+            return Err(contract::missing(NamedHolder::VALIDATOR, &given));
+        };
+        let value = NamedHolder {
+            name,
+            r#ref,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for NamedHolder {
     const VALIDATOR: Validator = schemas::validator(393);
 
@@ -2535,6 +2835,137 @@ impl Serialize for OrgStockEntry {
     }
 }
 
+impl OrgStockEntry {
+    /// Starts a builder: set the members, then [`build`](OrgStockEntryBuilder::build).
+    pub fn builder() -> OrgStockEntryBuilder {
+        OrgStockEntryBuilder::default()
+    }
+}
+
+/// Builds a [`OrgStockEntry`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgStockEntryBuilder {
+    id: Option<EntryId>,
+    version: Option<EntryVersion>,
+    holder: Option<Holder>,
+    quantity: Option<Quantity>,
+    note: Option<String>,
+    job_orders: Option<Vec<JobOrderEarmark>>,
+    missions: Option<Vec<MissionEarmark>>,
+    free: Option<EarmarkSplit>,
+    extra: Map<Json>,
+}
+
+impl OrgStockEntryBuilder {
+    /// The entry.
+    pub fn id(mut self, value: impl Into<EntryId>) -> Self {
+        self.id = Some(value.into());
+        self
+    }
+
+    /// Send the current one with every op on the entry.
+    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
+        self.version = Some(value.into());
+        self
+    }
+
+    /// The member who holds it.
+    pub fn holder(mut self, value: impl Into<Holder>) -> Self {
+        self.holder = Some(value.into());
+        self
+    }
+
+    /// What the entry holds, in the lot's unit.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// The entry's note, when it has one and the holder's name is not withheld.
+    ///
+    /// Limits: at most 2000 characters.
+    pub fn note(mut self, value: impl Into<String>) -> Self {
+        self.note = Some(value.into());
+        self
+    }
+
+    /// The job orders it is earmarked to.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn job_orders(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<JobOrderEarmark>>,
+    ) -> Self {
+        self.job_orders = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The missions it is earmarked to.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn missions(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<MissionEarmark>>,
+    ) -> Self {
+        self.missions = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The part not earmarked: once to job orders, once to missions.
+    pub fn free(mut self, value: impl Into<EarmarkSplit>) -> Self {
+        self.free = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgStockEntry, Violations> {
+        let given = [
+            ("id", self.id.is_some()),
+            ("version", self.version.is_some()),
+            ("holder", self.holder.is_some()),
+            ("quantity", self.quantity.is_some()),
+            ("jobOrders", self.job_orders.is_some()),
+            ("missions", self.missions.is_some()),
+            ("free", self.free.is_some()),
+        ];
+        let (
+            Some(id),
+            Some(version),
+            Some(holder),
+            Some(quantity),
+            Some(job_orders),
+            Some(missions),
+            Some(free),
+        ) = (
+            self.id,
+            self.version,
+            self.holder,
+            self.quantity,
+            self.job_orders,
+            self.missions,
+            self.free,
+        ) else {
+            return Err(contract::missing(OrgStockEntry::VALIDATOR, &given));
+        };
+        let value = OrgStockEntry {
+            id,
+            version,
+            holder,
+            quantity,
+            note: self.note,
+            job_orders,
+            missions,
+            free,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for OrgStockEntry {
     const VALIDATOR: Validator = schemas::validator(369);
 
@@ -2663,6 +3094,149 @@ impl Serialize for OrgStockLot {
     }
 }
 
+impl OrgStockLot {
+    /// Starts a builder: set the members, then [`build`](OrgStockLotBuilder::build).
+    pub fn builder() -> OrgStockLotBuilder {
+        OrgStockLotBuilder::default()
+    }
+}
+
+/// Builds a [`OrgStockLot`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgStockLotBuilder {
+    material: Option<CatalogEntry>,
+    material_kind: Option<MaterialKind>,
+    location: Option<Location>,
+    quality: Option<Quality>,
+    stolen: Option<bool>,
+    quantity: Option<Quantity>,
+    key: Option<OrgLotKey>,
+    unit: Option<UnitRef>,
+    earmarked: Option<EarmarkSplit>,
+    entries: Option<Vec<OrgStockEntry>>,
+    extra: Map<Json>,
+}
+
+impl OrgStockLotBuilder {
+    /// The material or game item.
+    pub fn material(mut self, value: impl Into<CatalogEntry>) -> Self {
+        self.material = Some(value.into());
+        self
+    }
+
+    /// What the material is. Materials only.
+    pub fn material_kind(mut self, value: impl Into<MaterialKind>) -> Self {
+        self.material_kind = Some(value.into());
+        self
+    }
+
+    /// The warehouse location it is at.
+    pub fn location(mut self, value: impl Into<Location>) -> Self {
+        self.location = Some(value.into());
+        self
+    }
+
+    /// The quality a material is booked at; 0 for an item.
+    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
+        self.quality = Some(value.into());
+        self
+    }
+
+    /// Marked as stolen.
+    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
+        self.stolen = Some(value.into());
+        self
+    }
+
+    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// The lot.
+    pub fn key(mut self, value: impl Into<OrgLotKey>) -> Self {
+        self.key = Some(value.into());
+        self
+    }
+
+    /// The unit whose pool holds it.
+    pub fn unit(mut self, value: impl Into<UnitRef>) -> Self {
+        self.unit = Some(value.into());
+        self
+    }
+
+    /// The part reserved for job orders and for missions; 0 when nothing is.
+    pub fn earmarked(mut self, value: impl Into<EarmarkSplit>) -> Self {
+        self.earmarked = Some(value.into());
+        self
+    }
+
+    /// What each holder has. Only with `exchange.orgstock.details`, in a pool where the member is a Logistician of that unit.
+    ///
+    /// Limits: at most 10000 entries.
+    pub fn entries(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<OrgStockEntry>>,
+    ) -> Self {
+        self.entries = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgStockLot, Violations> {
+        let given = [
+            ("material", self.material.is_some()),
+            ("location", self.location.is_some()),
+            ("quality", self.quality.is_some()),
+            ("stolen", self.stolen.is_some()),
+            ("quantity", self.quantity.is_some()),
+            ("key", self.key.is_some()),
+            ("unit", self.unit.is_some()),
+            ("earmarked", self.earmarked.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+            Some(key),
+            Some(unit),
+            Some(earmarked),
+        ) = (
+            self.material,
+            self.location,
+            self.quality,
+            self.stolen,
+            self.quantity,
+            self.key,
+            self.unit,
+            self.earmarked,
+        ) else {
+            return Err(contract::missing(OrgStockLot::VALIDATOR, &given));
+        };
+        let value = OrgStockLot {
+            material,
+            material_kind: self.material_kind,
+            location,
+            quality,
+            stolen,
+            quantity,
+            key,
+            unit,
+            earmarked,
+            entries: self.entries,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for OrgStockLot {
     const VALIDATOR: Validator = schemas::validator(414);
 
@@ -2742,6 +3316,58 @@ impl Serialize for OrgStockMembers {
         read::entry(&mut map, "items", &self.items)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl OrgStockMembers {
+    /// Starts a builder: set the members, then [`build`](OrgStockMembersBuilder::build).
+    pub fn builder() -> OrgStockMembersBuilder {
+        OrgStockMembersBuilder::default()
+    }
+}
+
+/// Builds a [`OrgStockMembers`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgStockMembersBuilder {
+    unit: Option<UnitRef>,
+    items: Option<Vec<RosterMember>>,
+    extra: Map<Json>,
+}
+
+impl OrgStockMembersBuilder {
+    /// The unit asked for.
+    pub fn unit(mut self, value: impl Into<UnitRef>) -> Self {
+        self.unit = Some(value.into());
+        self
+    }
+
+    /// The unit's direct members, ordered by name.
+    ///
+    /// Limits: at most 10000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<RosterMember>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgStockMembers, Violations> {
+        let given = [("unit", self.unit.is_some()), ("items", self.items.is_some())];
+        let (Some(unit), Some(items)) = (self.unit, self.items) else {
+            return Err(contract::missing(OrgStockMembers::VALIDATOR, &given));
+        };
+        let value = OrgStockMembers {
+            unit,
+            items,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -2987,6 +3613,101 @@ impl Serialize for OrgStockPage {
     }
 }
 
+impl OrgStockPage {
+    /// Starts a builder: set the members, then [`build`](OrgStockPageBuilder::build).
+    pub fn builder() -> OrgStockPageBuilder {
+        OrgStockPageBuilder::default()
+    }
+}
+
+/// Builds a [`OrgStockPage`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgStockPageBuilder {
+    items: Option<Vec<OrgStockLot>>,
+    removed: Option<Vec<Tombstone>>,
+    next_cursor: Option<Cursor>,
+    has_more: Option<bool>,
+    units: Option<Vec<OrgUnit>>,
+    extra: Map<Json>,
+}
+
+impl OrgStockPageBuilder {
+    /// Lots that hold stock.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<OrgStockLot>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn removed(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Tombstone>>,
+    ) -> Self {
+        self.removed = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
+    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
+        self.next_cursor = Some(value.into());
+        self
+    }
+
+    /// More entries or changes wait: ask again with `nextCursor`.
+    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
+        self.has_more = Some(value.into());
+        self
+    }
+
+    /// The unit of every pool that the member reads now, on every page. A unit no longer listed is gone with all its lots.
+    ///
+    /// Limits: at most 1000 entries; no two equal.
+    pub fn units(mut self, value: impl IntoIterator<Item = impl Into<OrgUnit>>) -> Self {
+        self.units = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgStockPage, Violations> {
+        let given = [
+            ("items", self.items.is_some()),
+            ("removed", self.removed.is_some()),
+            ("nextCursor", self.next_cursor.is_some()),
+            ("hasMore", self.has_more.is_some()),
+            ("units", self.units.is_some()),
+        ];
+        let (
+            Some(items),
+            Some(removed),
+            Some(next_cursor),
+            Some(has_more),
+            Some(units),
+        ) = (self.items, self.removed, self.next_cursor, self.has_more, self.units) else {
+            return Err(contract::missing(OrgStockPage::VALIDATOR, &given));
+        };
+        let value = OrgStockPage {
+            items,
+            removed,
+            next_cursor,
+            has_more,
+            units,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for OrgStockPage {
     const VALIDATOR: Validator = schemas::validator(463);
 
@@ -3054,6 +3775,53 @@ impl Serialize for PoolOp {
     }
 }
 
+impl PoolOp {
+    /// Starts a builder: set the members, then [`build`](PoolOpBuilder::build).
+    pub fn builder() -> PoolOpBuilder {
+        PoolOpBuilder::default()
+    }
+}
+
+/// Builds a [`PoolOp`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct PoolOpBuilder {
+    op_id: Option<OpId>,
+    unit: Option<UnitId>,
+    extra: Map<Json>,
+}
+
+impl PoolOpBuilder {
+    /// Echoed in the op's result.
+    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
+        self.op_id = Some(value.into());
+        self
+    }
+
+    /// The pool: a unit that the member directly belongs to and is a Logistician of.
+    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
+        self.unit = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<PoolOp, Violations> {
+        let given = [("unit", self.unit.is_some())];
+        let (Some(unit),) = (self.unit,) else {
+            return Err(contract::missing(PoolOp::VALIDATOR, &given));
+        };
+        let value = PoolOp {
+            op_id: self.op_id,
+            unit,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for PoolOp {
     const VALIDATOR: Validator = schemas::validator(187);
 
@@ -3112,6 +3880,55 @@ impl Serialize for RosterMember {
         read::entry(&mut map, "name", &self.name)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl RosterMember {
+    /// Starts a builder: set the members, then [`build`](RosterMemberBuilder::build).
+    pub fn builder() -> RosterMemberBuilder {
+        RosterMemberBuilder::default()
+    }
+}
+
+/// Builds a [`RosterMember`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct RosterMemberBuilder {
+    r#ref: Option<HolderRef>,
+    name: Option<String>,
+    extra: Map<Json>,
+}
+
+impl RosterMemberBuilder {
+    /// The pseudonym that names the member as holder.
+    pub fn r#ref(mut self, value: impl Into<HolderRef>) -> Self {
+        self.r#ref = Some(value.into());
+        self
+    }
+
+    /// The member's name.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<RosterMember, Violations> {
+        let given = [("ref", self.r#ref.is_some()), ("name", self.name.is_some())];
+        let (Some(r#ref), Some(name)) = (self.r#ref, self.name) else {
+            return Err(contract::missing(RosterMember::VALIDATOR, &given));
+        };
+        let value = RosterMember {
+            r#ref,
+            name,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -3657,6 +4474,113 @@ impl Serialize for TakeOp {
     }
 }
 
+impl TakeOp {
+    /// Starts a builder: set the members, then [`build`](TakeOpBuilder::build).
+    pub fn builder() -> TakeOpBuilder {
+        TakeOpBuilder::default()
+    }
+}
+
+/// Builds a [`TakeOp`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct TakeOpBuilder {
+    op_id: Option<OpId>,
+    unit: Option<UnitId>,
+    entry: Option<EntryId>,
+    version: Option<EntryVersion>,
+    quantity: Option<Quantity>,
+    from_job_orders: Option<Vec<JobOrderShare>>,
+    from_missions: Option<Vec<MissionShare>>,
+    extra: Map<Json>,
+}
+
+impl TakeOpBuilder {
+    /// Echoed in the op's result.
+    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
+        self.op_id = Some(value.into());
+        self
+    }
+
+    /// The pool: a unit that the member directly belongs to and is a Logistician of.
+    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
+        self.unit = Some(value.into());
+        self
+    }
+
+    /// The entry, which must be in the pool.
+    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
+        self.entry = Some(value.into());
+        self
+    }
+
+    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
+    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
+        self.version = Some(value.into());
+        self
+    }
+
+    /// How much to take, earmarked parts included.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// The parts to take of stock earmarked to job orders.
+    ///
+    /// Limits: at most 100 entries.
+    pub fn from_job_orders(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
+    ) -> Self {
+        self.from_job_orders = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The parts to take of stock earmarked to missions.
+    ///
+    /// Limits: at most 100 entries.
+    pub fn from_missions(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<MissionShare>>,
+    ) -> Self {
+        self.from_missions = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<TakeOp, Violations> {
+        let given = [
+            ("unit", self.unit.is_some()),
+            ("entry", self.entry.is_some()),
+            ("version", self.version.is_some()),
+            ("quantity", self.quantity.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version), Some(quantity)) = (
+            self.unit,
+            self.entry,
+            self.version,
+            self.quantity,
+        ) else {
+            return Err(contract::missing(TakeOp::VALIDATOR, &given));
+        };
+        let value = TakeOp {
+            op_id: self.op_id,
+            unit,
+            entry,
+            version,
+            quantity,
+            from_job_orders: self.from_job_orders,
+            from_missions: self.from_missions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for TakeOp {
     const VALIDATOR: Validator = schemas::validator(194);
 
@@ -3724,6 +4648,33 @@ impl Serialize for WithheldHolder {
         read::entry(&mut map, "withheld", &true)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl WithheldHolder {
+    /// Starts a builder: set the members, then [`build`](WithheldHolderBuilder::build).
+    pub fn builder() -> WithheldHolderBuilder {
+        WithheldHolderBuilder::default()
+    }
+}
+
+/// Builds a [`WithheldHolder`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct WithheldHolderBuilder {
+    extra: Map<Json>,
+}
+
+impl WithheldHolderBuilder {
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<WithheldHolder, Violations> {
+        let value = WithheldHolder {
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

@@ -9,7 +9,7 @@ use ::serde::{
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
     schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
+    violation::{Path, Violations},
 };
 use super::schemas;
 
@@ -75,6 +75,83 @@ impl Serialize for OrgUnit {
         read::entry(&mut map, "kind", &self.kind)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl OrgUnit {
+    /// Starts a builder: set the members, then [`build`](OrgUnitBuilder::build).
+    pub fn builder() -> OrgUnitBuilder {
+        OrgUnitBuilder::default()
+    }
+}
+
+/// Builds a [`OrgUnit`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgUnitBuilder {
+    id: Option<UnitId>,
+    name: Option<String>,
+    shorthand: Option<String>,
+    kind: Option<OrgUnitKind>,
+    extra: Map<Json>,
+}
+
+impl OrgUnitBuilder {
+    /// Id of the unit, and of its pool.
+    pub fn id(mut self, value: impl Into<UnitId>) -> Self {
+        self.id = Some(value.into());
+        self
+    }
+
+    /// The unit's name.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// The unit's short name.
+    ///
+    /// Limits: 1 to 50 characters.
+    pub fn shorthand(mut self, value: impl Into<String>) -> Self {
+        self.shorthand = Some(value.into());
+        self
+    }
+
+    /// What kind of unit it is.
+    pub fn kind(mut self, value: impl Into<OrgUnitKind>) -> Self {
+        self.kind = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgUnit, Violations> {
+        let given = [
+            ("id", self.id.is_some()),
+            ("name", self.name.is_some()),
+            ("shorthand", self.shorthand.is_some()),
+            ("kind", self.kind.is_some()),
+        ];
+        let (Some(id), Some(name), Some(shorthand), Some(kind)) = (
+            self.id,
+            self.name,
+            self.shorthand,
+            self.kind,
+        ) else {
+            return Err(contract::missing(OrgUnit::VALIDATOR, &given));
+        };
+        let value = OrgUnit {
+            id,
+            name,
+            shorthand,
+            kind,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -217,6 +294,47 @@ impl Serialize for OrgUnitList {
     }
 }
 
+impl OrgUnitList {
+    /// Starts a builder: set the members, then [`build`](OrgUnitListBuilder::build).
+    pub fn builder() -> OrgUnitListBuilder {
+        OrgUnitListBuilder::default()
+    }
+}
+
+/// Builds a [`OrgUnitList`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OrgUnitListBuilder {
+    items: Option<Vec<OrgUnit>>,
+    extra: Map<Json>,
+}
+
+impl OrgUnitListBuilder {
+    /// The units, ordered by name.
+    ///
+    /// Limits: at most 1000 entries; no two equal.
+    pub fn items(mut self, value: impl IntoIterator<Item = impl Into<OrgUnit>>) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OrgUnitList, Violations> {
+        let given = [("items", self.items.is_some())];
+        let (Some(items),) = (self.items,) else {
+            return Err(contract::missing(OrgUnitList::VALIDATOR, &given));
+        };
+        let value = OrgUnitList {
+            items,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for OrgUnitList {
     const VALIDATOR: Validator = schemas::validator(429);
 
@@ -305,6 +423,55 @@ impl Serialize for UnitRef {
         read::entry(&mut map, "name", &self.name)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl UnitRef {
+    /// Starts a builder: set the members, then [`build`](UnitRefBuilder::build).
+    pub fn builder() -> UnitRefBuilder {
+        UnitRefBuilder::default()
+    }
+}
+
+/// Builds a [`UnitRef`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct UnitRefBuilder {
+    id: Option<UnitId>,
+    name: Option<String>,
+    extra: Map<Json>,
+}
+
+impl UnitRefBuilder {
+    /// Id of the unit, and of its pool.
+    pub fn id(mut self, value: impl Into<UnitId>) -> Self {
+        self.id = Some(value.into());
+        self
+    }
+
+    /// The unit's name.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<UnitRef, Violations> {
+        let given = [("id", self.id.is_some()), ("name", self.name.is_some())];
+        let (Some(id), Some(name)) = (self.id, self.name) else {
+            return Err(contract::missing(UnitRef::VALIDATOR, &given));
+        };
+        let value = UnitRef {
+            id,
+            name,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

@@ -7,9 +7,9 @@ use ::serde::{
     ser::{Serialize, Serializer, SerializeMap},
 };
 use ::contract_runtime::{
-    Contract, Json, Map, Secret, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
+    Contract, Json, Map, Secret, Undeclared, contract, read::{self, FromMap, Key},
+    schema::Validator, text::char_count_at_most,
+    violation::{Path, Violations},
 };
 use super::schemas;
 
@@ -105,7 +105,7 @@ pub struct Problem {
     /// Limits: 400 to 599.
     pub status: i64,
     /// What went wrong. Handle an unknown code by `status`.
-    pub code: ProblemCode,
+    pub code: super::codes::Code,
     /// The kind of refusal in a few English words.
     ///
     /// Limits: at most 200 characters.
@@ -202,11 +202,142 @@ impl Serialize for Problem {
     }
 }
 
+impl Problem {
+    /// Starts a builder: set the members, then [`build`](ProblemBuilder::build).
+    pub fn builder() -> ProblemBuilder {
+        ProblemBuilder::default()
+    }
+}
+
+/// Builds a [`Problem`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ProblemBuilder {
+    status: Option<i64>,
+    code: Option<super::codes::Code>,
+    title: Option<String>,
+    detail: Option<String>,
+    instance: Option<String>,
+    correlation_id: Option<CorrelationId>,
+    errors: Option<Vec<ProblemError>>,
+    confirmation_url: Option<ConfirmationUrl>,
+    retry_after_seconds: Option<i64>,
+    extra: Map<Json>,
+}
+
+impl ProblemBuilder {
+    /// The HTTP status of the answer.
+    ///
+    /// Limits: 400 to 599.
+    pub fn status(mut self, value: impl Into<i64>) -> Self {
+        self.status = Some(value.into());
+        self
+    }
+
+    /// What went wrong. Handle an unknown code by `status`.
+    pub fn code(mut self, value: impl Into<super::codes::Code>) -> Self {
+        self.code = Some(value.into());
+        self
+    }
+
+    /// The kind of refusal in a few English words.
+    ///
+    /// Limits: at most 200 characters.
+    pub fn title(mut self, value: impl Into<String>) -> Self {
+        self.title = Some(value.into());
+        self
+    }
+
+    /// A fixed English text per code.
+    ///
+    /// Limits: at most 2000 characters.
+    pub fn detail(mut self, value: impl Into<String>) -> Self {
+        self.detail = Some(value.into());
+        self
+    }
+
+    /// The path of the request.
+    ///
+    /// Limits: at most 2048 characters.
+    pub fn instance(mut self, value: impl Into<String>) -> Self {
+        self.instance = Some(value.into());
+        self
+    }
+
+    /// Names this exchange in logs: the client's own `X-Correlation-Id`, or one made by the server.
+    pub fn correlation_id(mut self, value: impl Into<CorrelationId>) -> Self {
+        self.correlation_id = Some(value.into());
+        self
+    }
+
+    /// Where the request breaks its schema. Pointers only, never values.
+    ///
+    /// Limits: at most 50 entries.
+    pub fn errors(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<ProblemError>>,
+    ) -> Self {
+        self.errors = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Where the member confirms a held batch. Only with `MASS_CHANGE_CONFIRMATION_REQUIRED`.
+    pub fn confirmation_url(mut self, value: impl Into<ConfirmationUrl>) -> Self {
+        self.confirmation_url = Some(value.into());
+        self
+    }
+
+    /// Reserved and never sent: read the `Retry-After` header.
+    ///
+    /// Limits: at least 0.
+    pub fn retry_after_seconds(mut self, value: impl Into<i64>) -> Self {
+        self.retry_after_seconds = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Problem, Violations> {
+        let given = [
+            ("status", self.status.is_some()),
+            ("code", self.code.is_some()),
+            ("title", self.title.is_some()),
+            ("detail", self.detail.is_some()),
+            ("correlationId", self.correlation_id.is_some()),
+        ];
+        let (
+            Some(status),
+            Some(code),
+            Some(title),
+            Some(detail),
+            Some(correlation_id),
+        ) = (self.status, self.code, self.title, self.detail, self.correlation_id) else {
+            return Err(contract::missing(Problem::VALIDATOR, &given));
+        };
+        let value = Problem {
+            status,
+            code,
+            title,
+            detail,
+            instance: self.instance,
+            correlation_id,
+            errors: self.errors,
+            confirmation_url: self.confirmation_url,
+            retry_after_seconds: self.retry_after_seconds,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for Problem {
     const VALIDATOR: Validator = schemas::validator(469);
 
     fn is_valid(&self) -> bool {
-        self.status >= 400 && self.status <= 599 && self.code.is_valid()
+        self.status >= 400 && self.status <= 599
+            && contract::holds(&self.code, schemas::validator(471))
             && char_count_at_most(&self.title, 200)
             && char_count_at_most(&self.detail, 2000)
             && self.instance.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
@@ -218,7 +349,7 @@ impl Contract for Problem {
                     value.len() <= 50 && value.iter().all(|value| value.is_valid())
                 }) && self.confirmation_url.as_ref().is_none_or(|value| value.is_valid())
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
-            && (self.code.as_str() != "MASS_CHANGE_CONFIRMATION_REQUIRED"
+            && (!contract::holds(&self.code, schemas::validator(481))
                 || self.confirmation_url.is_some())
     }
 
@@ -228,254 +359,6 @@ impl Contract for Problem {
             found.elements(&at.key("errors"), value);
         }
     }
-}
-
-/// Code of a refusal. Codes may be added; `LEGACY_ENDPOINT_GONE` is retired, never sent and never reused.
-///
-/// Schema: `problem.schema.json#/$defs/problemCode`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProblemCode {
-    /// `UNAUTHENTICATED`
-    Unauthenticated,
-    /// `DPOP_REQUIRED`
-    DpopRequired,
-    /// `DPOP_INVALID`
-    DpopInvalid,
-    /// `DPOP_PROOF_LIMIT`
-    DpopProofLimit,
-    /// `SERVICE_UNAVAILABLE`
-    ServiceUnavailable,
-    /// `SCOPE_MISSING`
-    ScopeMissing,
-    /// `CLIENT_REVOKED`
-    ClientRevoked,
-    /// `INSTALLATION_REVOKED`
-    InstallationRevoked,
-    /// `CLIENT_NOT_ALLOWED`
-    ClientNotAllowed,
-    /// `CLIENT_SUSPENDED`
-    ClientSuspended,
-    /// `CLIENT_VERSION_UNSUPPORTED`
-    ClientVersionUnsupported,
-    /// `TERMS_NOT_ACCEPTED`
-    TermsNotAccepted,
-    /// `PENDING_APPROVAL`
-    PendingApproval,
-    /// `NO_ROLE`
-    NoRole,
-    /// `ACTING_MEMBER_REFUSED`
-    ActingMemberRefused,
-    /// `NOT_PERMITTED`
-    NotPermitted,
-    /// `SCHEMA_INVALID`
-    SchemaInvalid,
-    /// `IDEMPOTENCY_KEY_MISSING`
-    IdempotencyKeyMissing,
-    /// `IDEMPOTENCY_KEY_REUSED`
-    IdempotencyKeyReused,
-    /// `IDEMPOTENCY_IN_PROGRESS`
-    IdempotencyInProgress,
-    /// `VERSION_CONFLICT`
-    VersionConflict,
-    /// `MASS_CHANGE_CONFIRMATION_REQUIRED`
-    MassChangeConfirmationRequired,
-    /// `CURSOR_EXPIRED`
-    CursorExpired,
-    /// `NOT_FOUND`
-    NotFound,
-    /// `UNSUPPORTED_MEDIA_TYPE`
-    UnsupportedMediaType,
-    /// `PAYLOAD_TOO_LARGE`
-    PayloadTooLarge,
-    /// `BATCH_TOO_LARGE`
-    BatchTooLarge,
-    /// `RATE_LIMITED`
-    RateLimited,
-    /// `QUOTA_EXCEEDED`
-    QuotaExceeded,
-    /// `EXCHANGE_BUDGET_EXHAUSTED`
-    ExchangeBudgetExhausted,
-    /// `RELAY_BUSY`
-    RelayBusy,
-    /// `BACKEND_RELAY_FAILED`
-    BackendRelayFailed,
-    /// `INTERNAL_ERROR`
-    InternalError,
-    /// `EXCHANGE_DISABLED`
-    ExchangeDisabled,
-    /// `REGISTRY_UNAVAILABLE`
-    RegistryUnavailable,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl ProblemCode {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::Unauthenticated,
-        Self::DpopRequired,
-        Self::DpopInvalid,
-        Self::DpopProofLimit,
-        Self::ServiceUnavailable,
-        Self::ScopeMissing,
-        Self::ClientRevoked,
-        Self::InstallationRevoked,
-        Self::ClientNotAllowed,
-        Self::ClientSuspended,
-        Self::ClientVersionUnsupported,
-        Self::TermsNotAccepted,
-        Self::PendingApproval,
-        Self::NoRole,
-        Self::ActingMemberRefused,
-        Self::NotPermitted,
-        Self::SchemaInvalid,
-        Self::IdempotencyKeyMissing,
-        Self::IdempotencyKeyReused,
-        Self::IdempotencyInProgress,
-        Self::VersionConflict,
-        Self::MassChangeConfirmationRequired,
-        Self::CursorExpired,
-        Self::NotFound,
-        Self::UnsupportedMediaType,
-        Self::PayloadTooLarge,
-        Self::BatchTooLarge,
-        Self::RateLimited,
-        Self::QuotaExceeded,
-        Self::ExchangeBudgetExhausted,
-        Self::RelayBusy,
-        Self::BackendRelayFailed,
-        Self::InternalError,
-        Self::ExchangeDisabled,
-        Self::RegistryUnavailable,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unauthenticated => "UNAUTHENTICATED",
-            Self::DpopRequired => "DPOP_REQUIRED",
-            Self::DpopInvalid => "DPOP_INVALID",
-            Self::DpopProofLimit => "DPOP_PROOF_LIMIT",
-            Self::ServiceUnavailable => "SERVICE_UNAVAILABLE",
-            Self::ScopeMissing => "SCOPE_MISSING",
-            Self::ClientRevoked => "CLIENT_REVOKED",
-            Self::InstallationRevoked => "INSTALLATION_REVOKED",
-            Self::ClientNotAllowed => "CLIENT_NOT_ALLOWED",
-            Self::ClientSuspended => "CLIENT_SUSPENDED",
-            Self::ClientVersionUnsupported => "CLIENT_VERSION_UNSUPPORTED",
-            Self::TermsNotAccepted => "TERMS_NOT_ACCEPTED",
-            Self::PendingApproval => "PENDING_APPROVAL",
-            Self::NoRole => "NO_ROLE",
-            Self::ActingMemberRefused => "ACTING_MEMBER_REFUSED",
-            Self::NotPermitted => "NOT_PERMITTED",
-            Self::SchemaInvalid => "SCHEMA_INVALID",
-            Self::IdempotencyKeyMissing => "IDEMPOTENCY_KEY_MISSING",
-            Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
-            Self::IdempotencyInProgress => "IDEMPOTENCY_IN_PROGRESS",
-            Self::VersionConflict => "VERSION_CONFLICT",
-            Self::MassChangeConfirmationRequired => "MASS_CHANGE_CONFIRMATION_REQUIRED",
-            Self::CursorExpired => "CURSOR_EXPIRED",
-            Self::NotFound => "NOT_FOUND",
-            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
-            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
-            Self::BatchTooLarge => "BATCH_TOO_LARGE",
-            Self::RateLimited => "RATE_LIMITED",
-            Self::QuotaExceeded => "QUOTA_EXCEEDED",
-            Self::ExchangeBudgetExhausted => "EXCHANGE_BUDGET_EXHAUSTED",
-            Self::RelayBusy => "RELAY_BUSY",
-            Self::BackendRelayFailed => "BACKEND_RELAY_FAILED",
-            Self::InternalError => "INTERNAL_ERROR",
-            Self::ExchangeDisabled => "EXCHANGE_DISABLED",
-            Self::RegistryUnavailable => "REGISTRY_UNAVAILABLE",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "UNAUTHENTICATED" => Self::Unauthenticated,
-                "DPOP_REQUIRED" => Self::DpopRequired,
-                "DPOP_INVALID" => Self::DpopInvalid,
-                "DPOP_PROOF_LIMIT" => Self::DpopProofLimit,
-                "SERVICE_UNAVAILABLE" => Self::ServiceUnavailable,
-                "SCOPE_MISSING" => Self::ScopeMissing,
-                "CLIENT_REVOKED" => Self::ClientRevoked,
-                "INSTALLATION_REVOKED" => Self::InstallationRevoked,
-                "CLIENT_NOT_ALLOWED" => Self::ClientNotAllowed,
-                "CLIENT_SUSPENDED" => Self::ClientSuspended,
-                "CLIENT_VERSION_UNSUPPORTED" => Self::ClientVersionUnsupported,
-                "TERMS_NOT_ACCEPTED" => Self::TermsNotAccepted,
-                "PENDING_APPROVAL" => Self::PendingApproval,
-                "NO_ROLE" => Self::NoRole,
-                "ACTING_MEMBER_REFUSED" => Self::ActingMemberRefused,
-                "NOT_PERMITTED" => Self::NotPermitted,
-                "SCHEMA_INVALID" => Self::SchemaInvalid,
-                "IDEMPOTENCY_KEY_MISSING" => Self::IdempotencyKeyMissing,
-                "IDEMPOTENCY_KEY_REUSED" => Self::IdempotencyKeyReused,
-                "IDEMPOTENCY_IN_PROGRESS" => Self::IdempotencyInProgress,
-                "VERSION_CONFLICT" => Self::VersionConflict,
-                "MASS_CHANGE_CONFIRMATION_REQUIRED" => {
-                    Self::MassChangeConfirmationRequired
-                }
-                "CURSOR_EXPIRED" => Self::CursorExpired,
-                "NOT_FOUND" => Self::NotFound,
-                "UNSUPPORTED_MEDIA_TYPE" => Self::UnsupportedMediaType,
-                "PAYLOAD_TOO_LARGE" => Self::PayloadTooLarge,
-                "BATCH_TOO_LARGE" => Self::BatchTooLarge,
-                "RATE_LIMITED" => Self::RateLimited,
-                "QUOTA_EXCEEDED" => Self::QuotaExceeded,
-                "EXCHANGE_BUDGET_EXHAUSTED" => Self::ExchangeBudgetExhausted,
-                "RELAY_BUSY" => Self::RelayBusy,
-                "BACKEND_RELAY_FAILED" => Self::BackendRelayFailed,
-                "INTERNAL_ERROR" => Self::InternalError,
-                "EXCHANGE_DISABLED" => Self::ExchangeDisabled,
-                "REGISTRY_UNAVAILABLE" => Self::RegistryUnavailable,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::open_enum!(ProblemCode);
-
-impl Contract for ProblemCode {
-    const VALIDATOR: Validator = schemas::validator(483);
-
-    fn is_valid(&self) -> bool {
-        self.unknown()
-            .is_none_or(|text| {
-                matches!(
-                    text, "UNAUTHENTICATED" | "DPOP_REQUIRED" | "DPOP_INVALID" |
-                    "DPOP_PROOF_LIMIT" | "SERVICE_UNAVAILABLE" | "SCOPE_MISSING" |
-                    "CLIENT_REVOKED" | "INSTALLATION_REVOKED" | "CLIENT_NOT_ALLOWED" |
-                    "CLIENT_SUSPENDED" | "CLIENT_VERSION_UNSUPPORTED" |
-                    "TERMS_NOT_ACCEPTED" | "PENDING_APPROVAL" | "NO_ROLE" |
-                    "ACTING_MEMBER_REFUSED" | "NOT_PERMITTED" | "SCHEMA_INVALID" |
-                    "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_REUSED" |
-                    "IDEMPOTENCY_IN_PROGRESS" | "VERSION_CONFLICT" |
-                    "MASS_CHANGE_CONFIRMATION_REQUIRED" | "CURSOR_EXPIRED" | "NOT_FOUND"
-                    | "UNSUPPORTED_MEDIA_TYPE" | "PAYLOAD_TOO_LARGE" | "BATCH_TOO_LARGE"
-                    | "RATE_LIMITED" | "QUOTA_EXCEEDED" | "EXCHANGE_BUDGET_EXHAUSTED" |
-                    "RELAY_BUSY" | "BACKEND_RELAY_FAILED" | "INTERNAL_ERROR" |
-                    "EXCHANGE_DISABLED" | "REGISTRY_UNAVAILABLE"
-                )
-                    || char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_4.is_match(text)
-            })
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// One place where a request breaks its schema.
@@ -532,6 +415,65 @@ impl Serialize for ProblemError {
         read::optional(&mut map, "message", &self.message)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl ProblemError {
+    /// Starts a builder: set the members, then [`build`](ProblemErrorBuilder::build).
+    pub fn builder() -> ProblemErrorBuilder {
+        ProblemErrorBuilder::default()
+    }
+}
+
+/// Builds a [`ProblemError`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ProblemErrorBuilder {
+    pointer: Option<JsonPointer>,
+    keyword: Option<String>,
+    message: Option<String>,
+    extra: Map<Json>,
+}
+
+impl ProblemErrorBuilder {
+    /// The place in the body, or the parameter; empty for a body that is not a JSON document.
+    pub fn pointer(mut self, value: impl Into<JsonPointer>) -> Self {
+        self.pointer = Some(value.into());
+        self
+    }
+
+    /// The violated keyword of the schema.
+    ///
+    /// Limits: 1 to 64 characters.
+    pub fn keyword(mut self, value: impl Into<String>) -> Self {
+        self.keyword = Some(value.into());
+        self
+    }
+
+    /// What is wrong, where no keyword says it.
+    ///
+    /// Limits: 1 to 500 characters.
+    pub fn message(mut self, value: impl Into<String>) -> Self {
+        self.message = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ProblemError, Violations> {
+        let given = [("pointer", self.pointer.is_some())];
+        let (Some(pointer),) = (self.pointer,) else {
+            return Err(contract::missing(ProblemError::VALIDATOR, &given));
+        };
+        let value = ProblemError {
+            pointer,
+            keyword: self.keyword,
+            message: self.message,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

@@ -203,7 +203,7 @@ impl<'de> ::serde::Deserialize<'de> for Reason {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| Ok::<Self, ::std::convert::Infallible>(Self::from(text)),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -514,7 +514,7 @@ impl<'de> ::serde::Deserialize<'de> for RefusedAs {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }

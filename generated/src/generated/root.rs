@@ -38,6 +38,7 @@
 //! * `exchange/v1/stock-lot.schema.json` sha256 1d2d0cab1335a2be
 //! * `exchange/v1/tombstone.schema.json` sha256 ef60869a2cb0be45
 //! * `openapi.json` sha256 0e3cd5ebb215ea13
+//! * `errors.json` sha256 4adfe75734d010d4
 
 pub mod blueprints;
 pub mod catalog;
@@ -56,7 +57,7 @@ pub mod org_units;
 pub mod problem;
 pub mod reasons;
 pub mod schemas;
-pub mod scope_infos;
+pub mod scopes;
 
 #[cfg(feature = "server")]
 pub mod server;

@@ -36,9 +36,7 @@ pub trait Service: Send + Sync + 'static {
     fn service_document(
         &self,
         request: ServiceDocument,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::ServiceDocument>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::ServiceDocument, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -54,9 +52,7 @@ pub trait Service: Send + Sync + 'static {
     fn installation_label(
         &self,
         request: InstallationLabel,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::InstallationRecord>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::InstallationRecord, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -73,7 +69,7 @@ pub trait Service: Send + Sync + 'static {
         &self,
         request: AccountCheck,
     ) -> impl Future<
-        Output = Result<Reply<super::types::AccountCheckResponse>, Refusal>,
+        Output = Result<super::types::AccountCheckResponse, Refusal>,
     > + Send {
         runtime::not_implemented(request)
     }
@@ -90,9 +86,7 @@ pub trait Service: Send + Sync + 'static {
     fn catalog_resolve(
         &self,
         request: CatalogResolve,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::ResolveResponse>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::ResolveResponse, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -106,9 +100,7 @@ pub trait Service: Send + Sync + 'static {
     fn catalog_locations(
         &self,
         request: CatalogLocations,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::LocationList>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::LocationList, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -126,9 +118,7 @@ pub trait Service: Send + Sync + 'static {
     fn blueprints_read(
         &self,
         request: BlueprintsRead,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::BlueprintPage>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::BlueprintPage, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -150,9 +140,7 @@ pub trait Service: Send + Sync + 'static {
     fn blueprints_write(
         &self,
         request: BlueprintsWrite,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::ChangeResult>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -170,7 +158,7 @@ pub trait Service: Send + Sync + 'static {
     fn stock_read(
         &self,
         request: StockRead,
-    ) -> impl Future<Output = Result<Reply<super::types::StockPage>, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::StockPage, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -194,9 +182,7 @@ pub trait Service: Send + Sync + 'static {
     fn stock_write(
         &self,
         request: StockWrite,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::ChangeResult>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -214,7 +200,7 @@ pub trait Service: Send + Sync + 'static {
     fn ships_read(
         &self,
         request: ShipsRead,
-    ) -> impl Future<Output = Result<Reply<super::types::ShipPage>, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::ShipPage, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -240,9 +226,7 @@ pub trait Service: Send + Sync + 'static {
     fn ships_write(
         &self,
         request: ShipsWrite,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::ChangeResult>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -254,7 +238,7 @@ pub trait Service: Send + Sync + 'static {
     fn org_units_read(
         &self,
         request: OrgUnitsRead,
-    ) -> impl Future<Output = Result<Reply<super::types::OrgUnitList>, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::OrgUnitList, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -276,9 +260,7 @@ pub trait Service: Send + Sync + 'static {
     fn org_stock_read(
         &self,
         request: OrgStockRead,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::OrgStockPage>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::OrgStockPage, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -292,9 +274,7 @@ pub trait Service: Send + Sync + 'static {
     fn org_stock_members(
         &self,
         request: OrgStockMembers,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::OrgStockMembers>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::OrgStockMembers, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -316,9 +296,7 @@ pub trait Service: Send + Sync + 'static {
     fn org_stock_write(
         &self,
         request: OrgStockWrite,
-    ) -> impl Future<
-        Output = Result<Reply<super::types::ChangeResult>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -334,7 +312,7 @@ pub trait Service: Send + Sync + 'static {
     fn demand_read(
         &self,
         request: DemandRead,
-    ) -> impl Future<Output = Result<Reply<super::types::OrgDemand>, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::OrgDemand, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -354,7 +332,7 @@ pub trait Service: Send + Sync + 'static {
     fn drafts_blueprints(
         &self,
         request: DraftsBlueprints,
-    ) -> impl Future<Output = Result<Reply<super::types::DraftResult>, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::DraftResult, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -374,7 +352,7 @@ pub trait Service: Send + Sync + 'static {
     fn drafts_refinery(
         &self,
         request: DraftsRefinery,
-    ) -> impl Future<Output = Result<Reply<super::types::DraftResult>, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::DraftResult, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -389,10 +367,7 @@ pub trait Service: Send + Sync + 'static {
         &self,
         request: ContractOpenapi,
     ) -> impl Future<
-        Output = Result<
-            Reply<::contract_runtime::Map<::contract_runtime::Json>>,
-            Refusal,
-        >,
+        Output = Result<::contract_runtime::Map<::contract_runtime::Json>, Refusal>,
     > + Send {
         runtime::not_implemented(request)
     }
@@ -408,10 +383,7 @@ pub trait Service: Send + Sync + 'static {
         &self,
         request: ContractSchema,
     ) -> impl Future<
-        Output = Result<
-            Reply<::contract_runtime::Map<::contract_runtime::Json>>,
-            Refusal,
-        >,
+        Output = Result<::contract_runtime::Map<::contract_runtime::Json>, Refusal>,
     > + Send {
         runtime::not_implemented(request)
     }
@@ -421,14 +393,15 @@ pub trait Service: Send + Sync + 'static {
 ///
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
-#[must_use]
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
     Endpoints::new(service, TABLE, options, S::reject)
         .on(
             ServiceDocument::OPERATION,
             |service, call| Box::pin(async move {
                 match service.service_document(ServiceDocument::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -443,7 +416,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             InstallationLabel::OPERATION,
             |service, call| Box::pin(async move {
                 match service.installation_label(InstallationLabel::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -458,7 +433,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             AccountCheck::OPERATION,
             |service, call| Box::pin(async move {
                 match service.account_check(AccountCheck::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -473,7 +450,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             CatalogResolve::OPERATION,
             |service, call| Box::pin(async move {
                 match service.catalog_resolve(CatalogResolve::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -488,7 +467,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             CatalogLocations::OPERATION,
             |service, call| Box::pin(async move {
                 match service.catalog_locations(CatalogLocations::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -503,7 +484,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             BlueprintsRead::OPERATION,
             |service, call| Box::pin(async move {
                 match service.blueprints_read(BlueprintsRead::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -518,7 +501,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             BlueprintsWrite::OPERATION,
             |service, call| Box::pin(async move {
                 match service.blueprints_write(BlueprintsWrite::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -533,7 +518,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             StockRead::OPERATION,
             |service, call| Box::pin(async move {
                 match service.stock_read(StockRead::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -548,7 +535,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             StockWrite::OPERATION,
             |service, call| Box::pin(async move {
                 match service.stock_write(StockWrite::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -563,7 +552,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             ShipsRead::OPERATION,
             |service, call| Box::pin(async move {
                 match service.ships_read(ShipsRead::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -578,7 +569,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             ShipsWrite::OPERATION,
             |service, call| Box::pin(async move {
                 match service.ships_write(ShipsWrite::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -593,7 +586,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             OrgUnitsRead::OPERATION,
             |service, call| Box::pin(async move {
                 match service.org_units_read(OrgUnitsRead::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -608,7 +603,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             OrgStockRead::OPERATION,
             |service, call| Box::pin(async move {
                 match service.org_stock_read(OrgStockRead::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -623,7 +620,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             OrgStockMembers::OPERATION,
             |service, call| Box::pin(async move {
                 match service.org_stock_members(OrgStockMembers::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -638,7 +637,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             OrgStockWrite::OPERATION,
             |service, call| Box::pin(async move {
                 match service.org_stock_write(OrgStockWrite::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -653,7 +654,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             DemandRead::OPERATION,
             |service, call| Box::pin(async move {
                 match service.demand_read(DemandRead::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -668,7 +671,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             DraftsBlueprints::OPERATION,
             |service, call| Box::pin(async move {
                 match service.drafts_blueprints(DraftsBlueprints::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -683,7 +688,9 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             DraftsRefinery::OPERATION,
             |service, call| Box::pin(async move {
                 match service.drafts_refinery(DraftsRefinery::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
+                    Ok(body) => {
+                        call.answer_json(200, "application/json", Reply::new(body))
+                    }
                     Err(refusal) => {
                         call.answer_json(
                             500,
@@ -698,11 +705,11 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             ContractOpenapi::OPERATION,
             |service, call| Box::pin(async move {
                 match service.contract_openapi(ContractOpenapi::read(&call)?).await {
-                    Ok(reply) => {
+                    Ok(body) => {
                         call.answer_value(
                             200,
                             "application/json",
-                            reply,
+                            Reply::new(body),
                             Some(|| super::schemas::validator(27)),
                         )
                     }
@@ -720,11 +727,11 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             ContractSchema::OPERATION,
             |service, call| Box::pin(async move {
                 match service.contract_schema(ContractSchema::read(&call)?).await {
-                    Ok(reply) => {
+                    Ok(body) => {
                         call.answer_value(
                             200,
                             "application/schema+json",
-                            reply,
+                            Reply::new(body),
                             Some(|| super::schemas::validator(28)),
                         )
                     }
@@ -744,10 +751,6 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
 /// What `GET /exchange/v1` is asked.
 #[derive(Clone, Debug)]
 pub struct ServiceDocument {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -756,20 +759,13 @@ impl Request for ServiceDocument {
     const OPERATION: &'static Operation = OperationId::ServiceDocument.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            context: call.context(),
-        })
+        Ok(Self { context: call.context() })
     }
 }
 
 /// What `POST /exchange/v1/me/installation` is asked.
 #[derive(Clone, Debug)]
 pub struct InstallationLabel {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// An installation with only `label`.
     pub body: super::types::Installation,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -784,7 +780,6 @@ impl Request for InstallationLabel {
     fn read(call: &Call) -> Result<Self, Rejection> {
         let (body, undeclared) = call.json()?;
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
             body,
             undeclared,
             context: call.context(),
@@ -795,10 +790,6 @@ impl Request for InstallationLabel {
 /// What `POST /exchange/v1/me/account-check` is asked.
 #[derive(Clone, Debug)]
 pub struct AccountCheck {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The handle to check.
     pub body: super::types::AccountCheckRequest,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -813,7 +804,6 @@ impl Request for AccountCheck {
     fn read(call: &Call) -> Result<Self, Rejection> {
         let (body, undeclared) = call.json()?;
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
             body,
             undeclared,
             context: call.context(),
@@ -824,10 +814,6 @@ impl Request for AccountCheck {
 /// What `POST /exchange/v1/catalog/resolve` is asked.
 #[derive(Clone, Debug)]
 pub struct CatalogResolve {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// References of one kind.
     pub body: super::types::ResolveRequest,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -842,7 +828,6 @@ impl Request for CatalogResolve {
     fn read(call: &Call) -> Result<Self, Rejection> {
         let (body, undeclared) = call.json()?;
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
             body,
             undeclared,
             context: call.context(),
@@ -853,10 +838,6 @@ impl Request for CatalogResolve {
 /// What `GET /exchange/v1/catalog/locations` is asked.
 #[derive(Clone, Debug)]
 pub struct CatalogLocations {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -865,20 +846,13 @@ impl Request for CatalogLocations {
     const OPERATION: &'static Operation = OperationId::CatalogLocations.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            context: call.context(),
-        })
+        Ok(Self { context: call.context() })
     }
 }
 
 /// What `GET /exchange/v1/me/blueprints` is asked.
 #[derive(Clone, Debug)]
 pub struct BlueprintsRead {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
     ///
     /// Query parameter `cursor`.
@@ -896,9 +870,8 @@ impl Request for BlueprintsRead {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            cursor: call.optional(1)?,
-            limit: call.optional(2)?,
+            cursor: call.optional(0)?,
+            limit: call.optional(1)?,
             context: call.context(),
         })
     }
@@ -911,10 +884,6 @@ pub struct BlueprintsWrite {
     ///
     /// Header `Idempotency-Key`.
     pub idempotency_key: String,
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// 1 to 500 blueprint ops.
     pub body: super::types::BlueprintChangeSet,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -930,7 +899,6 @@ impl Request for BlueprintsWrite {
         let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            x_correlation_id: call.optional(1)?,
             body,
             undeclared,
             context: call.context(),
@@ -941,10 +909,6 @@ impl Request for BlueprintsWrite {
 /// What `GET /exchange/v1/me/stock` is asked.
 #[derive(Clone, Debug)]
 pub struct StockRead {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
     ///
     /// Query parameter `cursor`.
@@ -962,9 +926,8 @@ impl Request for StockRead {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            cursor: call.optional(1)?,
-            limit: call.optional(2)?,
+            cursor: call.optional(0)?,
+            limit: call.optional(1)?,
             context: call.context(),
         })
     }
@@ -977,10 +940,6 @@ pub struct StockWrite {
     ///
     /// Header `Idempotency-Key`.
     pub idempotency_key: String,
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// 1 to 500 stock ops.
     pub body: super::types::StockChangeSet,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -996,7 +955,6 @@ impl Request for StockWrite {
         let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            x_correlation_id: call.optional(1)?,
             body,
             undeclared,
             context: call.context(),
@@ -1007,10 +965,6 @@ impl Request for StockWrite {
 /// What `GET /exchange/v1/me/ships` is asked.
 #[derive(Clone, Debug)]
 pub struct ShipsRead {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
     ///
     /// Query parameter `cursor`.
@@ -1028,9 +982,8 @@ impl Request for ShipsRead {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            cursor: call.optional(1)?,
-            limit: call.optional(2)?,
+            cursor: call.optional(0)?,
+            limit: call.optional(1)?,
             context: call.context(),
         })
     }
@@ -1043,10 +996,6 @@ pub struct ShipsWrite {
     ///
     /// Header `Idempotency-Key`.
     pub idempotency_key: String,
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// 1 to 500 ship ops.
     pub body: super::types::ShipChangeSet,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -1062,7 +1011,6 @@ impl Request for ShipsWrite {
         let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            x_correlation_id: call.optional(1)?,
             body,
             undeclared,
             context: call.context(),
@@ -1073,10 +1021,6 @@ impl Request for ShipsWrite {
 /// What `GET /exchange/v1/me/org-units` is asked.
 #[derive(Clone, Debug)]
 pub struct OrgUnitsRead {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -1085,20 +1029,13 @@ impl Request for OrgUnitsRead {
     const OPERATION: &'static Operation = OperationId::OrgUnitsRead.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            context: call.context(),
-        })
+        Ok(Self { context: call.context() })
     }
 }
 
 /// What `GET /exchange/v1/org-stock` is asked.
 #[derive(Clone, Debug)]
 pub struct OrgStockRead {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
     ///
     /// Query parameter `cursor`.
@@ -1116,9 +1053,8 @@ impl Request for OrgStockRead {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            cursor: call.optional(1)?,
-            limit: call.optional(2)?,
+            cursor: call.optional(0)?,
+            limit: call.optional(1)?,
             context: call.context(),
         })
     }
@@ -1127,10 +1063,6 @@ impl Request for OrgStockRead {
 /// What `GET /exchange/v1/org-stock/members` is asked.
 #[derive(Clone, Debug)]
 pub struct OrgStockMembers {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The id of an org unit of which the member is a Logistician.
     ///
     /// Query parameter `unit`.
@@ -1144,8 +1076,7 @@ impl Request for OrgStockMembers {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            unit: call.parameter(1)?,
+            unit: call.parameter(0)?,
             context: call.context(),
         })
     }
@@ -1158,10 +1089,6 @@ pub struct OrgStockWrite {
     ///
     /// Header `Idempotency-Key`.
     pub idempotency_key: String,
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// 1 to 500 org-stock ops.
     pub body: super::types::OrgStockChangeSet,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -1177,7 +1104,6 @@ impl Request for OrgStockWrite {
         let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            x_correlation_id: call.optional(1)?,
             body,
             undeclared,
             context: call.context(),
@@ -1188,10 +1114,6 @@ impl Request for OrgStockWrite {
 /// What `GET /exchange/v1/me/org-demand` is asked.
 #[derive(Clone, Debug)]
 pub struct DemandRead {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -1200,10 +1122,7 @@ impl Request for DemandRead {
     const OPERATION: &'static Operation = OperationId::DemandRead.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            context: call.context(),
-        })
+        Ok(Self { context: call.context() })
     }
 }
 
@@ -1214,10 +1133,6 @@ pub struct DraftsBlueprints {
     ///
     /// Header `Idempotency-Key`.
     pub idempotency_key: String,
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// A blueprint envelope.
     pub body: super::types::BlueprintDraft,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -1233,7 +1148,6 @@ impl Request for DraftsBlueprints {
         let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            x_correlation_id: call.optional(1)?,
             body,
             undeclared,
             context: call.context(),
@@ -1248,10 +1162,6 @@ pub struct DraftsRefinery {
     ///
     /// Header `Idempotency-Key`.
     pub idempotency_key: String,
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The refinery orders read by the client.
     pub body: super::types::RefineryDraft,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
@@ -1267,7 +1177,6 @@ impl Request for DraftsRefinery {
         let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            x_correlation_id: call.optional(1)?,
             body,
             undeclared,
             context: call.context(),
@@ -1278,10 +1187,6 @@ impl Request for DraftsRefinery {
 /// What `GET /exchange/v1/openapi.json` is asked.
 #[derive(Clone, Debug)]
 pub struct ContractOpenapi {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -1290,20 +1195,13 @@ impl Request for ContractOpenapi {
     const OPERATION: &'static Operation = OperationId::ContractOpenapi.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            context: call.context(),
-        })
+        Ok(Self { context: call.context() })
     }
 }
 
 /// What `GET /exchange/v1/schemas/{name}.schema.json` is asked.
 #[derive(Clone, Debug)]
 pub struct ContractSchema {
-    /// The client's own id of this request, 1 to 128 characters of `A-Za-z0-9._-`, echoed in the answer. Any other value is never refused: the server makes an id of its own instead.
-    ///
-    /// Header `X-Correlation-Id`.
-    pub x_correlation_id: Option<String>,
     /// The name of a schema file, without `.schema.json`.
     ///
     /// Path parameter `name`.
@@ -1317,8 +1215,7 @@ impl Request for ContractSchema {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_correlation_id: call.optional(0)?,
-            name: call.parameter(1)?,
+            name: call.parameter(0)?,
             context: call.context(),
         })
     }

@@ -65,6 +65,55 @@ impl Serialize for CatalogEntry {
     }
 }
 
+impl CatalogEntry {
+    /// Starts a builder: set the members, then [`build`](CatalogEntryBuilder::build).
+    pub fn builder() -> CatalogEntryBuilder {
+        CatalogEntryBuilder::default()
+    }
+}
+
+/// Builds a [`CatalogEntry`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct CatalogEntryBuilder {
+    bt: Option<CatalogKey>,
+    name: Option<String>,
+    extra: Map<Json>,
+}
+
+impl CatalogEntryBuilder {
+    /// The service's own key of the entry.
+    pub fn bt(mut self, value: impl Into<CatalogKey>) -> Self {
+        self.bt = Some(value.into());
+        self
+    }
+
+    /// Display name, cut to 200 characters.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<CatalogEntry, Violations> {
+        let given = [("bt", self.bt.is_some()), ("name", self.name.is_some())];
+        let (Some(bt), Some(name)) = (self.bt, self.name) else {
+            return Err(contract::missing(CatalogEntry::VALIDATOR, &given));
+        };
+        let value = CatalogEntry {
+            bt,
+            name,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for CatalogEntry {
     const VALIDATOR: Validator = schemas::validator(311);
 
@@ -204,6 +253,41 @@ impl Serialize for ChangeOp {
     }
 }
 
+impl ChangeOp {
+    /// Starts a builder: set the members, then [`build`](ChangeOpBuilder::build).
+    pub fn builder() -> ChangeOpBuilder {
+        ChangeOpBuilder::default()
+    }
+}
+
+/// Builds a [`ChangeOp`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ChangeOpBuilder {
+    op_id: Option<OpId>,
+    extra: Map<Json>,
+}
+
+impl ChangeOpBuilder {
+    /// Echoed in the op's result.
+    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
+        self.op_id = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ChangeOp, Violations> {
+        let value = ChangeOp {
+            op_id: self.op_id,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for ChangeOp {
     const VALIDATOR: Validator = schemas::validator(119);
 
@@ -339,6 +423,160 @@ impl Serialize for ChangeResult {
     }
 }
 
+impl ChangeResult {
+    /// Starts a builder: set the members, then [`build`](ChangeResultBuilder::build).
+    pub fn builder() -> ChangeResultBuilder {
+        ChangeResultBuilder::default()
+    }
+}
+
+/// Builds a [`ChangeResult`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ChangeResultBuilder {
+    dry_run: Option<bool>,
+    applied: Option<i64>,
+    unchanged: Option<i64>,
+    not_applied: Option<i64>,
+    results: Option<Vec<OpOutcome>>,
+    warnings: Option<Vec<Warning>>,
+    detached_from_missions: Option<i64>,
+    offers_reduced: Option<i64>,
+    offers_removed: Option<i64>,
+    cursor: Option<Cursor>,
+    extra: Map<Json>,
+}
+
+impl ChangeResultBuilder {
+    /// The ops were decided only, and nothing was written.
+    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
+        self.dry_run = Some(value.into());
+        self
+    }
+
+    /// Ops that changed something.
+    ///
+    /// Limits: 0 to 500.
+    pub fn applied(mut self, value: impl Into<i64>) -> Self {
+        self.applied = Some(value.into());
+        self
+    }
+
+    /// Ops that found what they asked for.
+    ///
+    /// Limits: 0 to 500.
+    pub fn unchanged(mut self, value: impl Into<i64>) -> Self {
+        self.unchanged = Some(value.into());
+        self
+    }
+
+    /// The other ops.
+    ///
+    /// Limits: 0 to 500.
+    pub fn not_applied(mut self, value: impl Into<i64>) -> Self {
+        self.not_applied = Some(value.into());
+        self
+    }
+
+    /// Every op not applied, unchanged ones included.
+    ///
+    /// Limits: at most 500 entries.
+    pub fn results(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<OpOutcome>>,
+    ) -> Self {
+        self.results = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// What was accepted but not understood. Further warnings are dropped.
+    ///
+    /// Limits: at most 50 entries.
+    pub fn warnings(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Warning>>,
+    ) -> Self {
+        self.warnings = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Ships only: mission units that removed ships were detached from.
+    ///
+    /// Limits: at least 0.
+    pub fn detached_from_missions(mut self, value: impl Into<i64>) -> Self {
+        self.detached_from_missions = Some(value.into());
+        self
+    }
+
+    /// Stock only: the member's Material Exchange offers that were lowered. Tell the member when above 0; an undo does not restore them.
+    ///
+    /// Limits: at least 0.
+    pub fn offers_reduced(mut self, value: impl Into<i64>) -> Self {
+        self.offers_reduced = Some(value.into());
+        self
+    }
+
+    /// Stock only: the member's Material Exchange offers that were removed. Tell the member when above 0; an undo does not restore them.
+    ///
+    /// Limits: at least 0.
+    pub fn offers_removed(mut self, value: impl Into<i64>) -> Self {
+        self.offers_removed = Some(value.into());
+        self
+    }
+
+    /// Reserved and never sent: read the feed.
+    pub fn cursor(mut self, value: impl Into<Cursor>) -> Self {
+        self.cursor = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ChangeResult, Violations> {
+        let given = [
+            ("dryRun", self.dry_run.is_some()),
+            ("applied", self.applied.is_some()),
+            ("unchanged", self.unchanged.is_some()),
+            ("notApplied", self.not_applied.is_some()),
+            ("results", self.results.is_some()),
+            ("warnings", self.warnings.is_some()),
+        ];
+        let (
+            Some(dry_run),
+            Some(applied),
+            Some(unchanged),
+            Some(not_applied),
+            Some(results),
+            Some(warnings),
+        ) = (
+            self.dry_run,
+            self.applied,
+            self.unchanged,
+            self.not_applied,
+            self.results,
+            self.warnings,
+        ) else {
+            return Err(contract::missing(ChangeResult::VALIDATOR, &given));
+        };
+        let value = ChangeResult {
+            dry_run,
+            applied,
+            unchanged,
+            not_applied,
+            results,
+            warnings,
+            detached_from_missions: self.detached_from_missions,
+            offers_reduced: self.offers_reduced,
+            offers_removed: self.offers_removed,
+            cursor: self.cursor,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for ChangeResult {
     const VALIDATOR: Validator = schemas::validator(64);
 
@@ -418,6 +656,65 @@ impl Serialize for ChangeSet {
         read::optional(&mut map, "extensions", &self.extensions)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl ChangeSet {
+    /// Starts a builder: set the members, then [`build`](ChangeSetBuilder::build).
+    pub fn builder() -> ChangeSetBuilder {
+        ChangeSetBuilder::default()
+    }
+}
+
+/// Builds a [`ChangeSet`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ChangeSetBuilder {
+    ops: Option<Vec<Json>>,
+    dry_run: Option<bool>,
+    extensions: Option<Extensions>,
+    extra: Map<Json>,
+}
+
+impl ChangeSetBuilder {
+    /// The changes, in order. More than 500 are refused as `413 BATCH_TOO_LARGE`.
+    ///
+    /// Limits: 1 to 500 entries.
+    pub fn ops(mut self, value: impl IntoIterator<Item = impl Into<Json>>) -> Self {
+        self.ops = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Decide every op and answer the same counts, but write nothing.
+    ///
+    /// Default: `false`.
+    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
+        self.dry_run = Some(value.into());
+        self
+    }
+
+    /// Data of others about this batch.
+    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
+        self.extensions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ChangeSet, Violations> {
+        let given = [("ops", self.ops.is_some())];
+        let (Some(ops),) = (self.ops,) else {
+            return Err(contract::missing(ChangeSet::VALIDATOR, &given));
+        };
+        let value = ChangeSet {
+            ops,
+            dry_run: self.dry_run,
+            extensions: self.extensions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -850,6 +1147,111 @@ impl Serialize for KeyedItemRef {
     }
 }
 
+impl KeyedItemRef {
+    /// Starts a builder: set the members, then [`build`](KeyedItemRefBuilder::build).
+    pub fn builder() -> KeyedItemRefBuilder {
+        KeyedItemRefBuilder::default()
+    }
+}
+
+/// Builds a [`KeyedItemRef`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct KeyedItemRefBuilder {
+    bt: Option<CatalogKey>,
+    sc_record: Option<String>,
+    sc_guid: Option<String>,
+    uex_id: Option<UexId>,
+    loc_key: Option<String>,
+    name: Option<String>,
+    name_locale: Option<String>,
+    extensions: Option<Extensions>,
+    extra: Map<Json>,
+}
+
+impl KeyedItemRefBuilder {
+    /// The entry's id.
+    pub fn bt(mut self, value: impl Into<CatalogKey>) -> Self {
+        self.bt = Some(value.into());
+        self
+    }
+
+    /// Game-data record name. Case-insensitive, not unique.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn sc_record(mut self, value: impl Into<String>) -> Self {
+        self.sc_record = Some(value.into());
+        self
+    }
+
+    /// Game entity GUID.
+    ///
+    /// Limits: matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
+    pub fn sc_guid(mut self, value: impl Into<String>) -> Self {
+        self.sc_guid = Some(value.into());
+        self
+    }
+
+    /// The entry's id in the external catalogue.
+    pub fn uex_id(mut self, value: impl Into<UexId>) -> Self {
+        self.uex_id = Some(value.into());
+        self
+    }
+
+    /// Localisation name key without its leading `@`. Case-insensitive and the same in every language, so preferred for names that are not English.
+    ///
+    /// Limits: 1 to 200 characters; matches `^[^@]`.
+    pub fn loc_key(mut self, value: impl Into<String>) -> Self {
+        self.loc_key = Some(value.into());
+        self
+    }
+
+    /// Name as the game shows it.
+    ///
+    /// Limits: 1 to 200 characters.
+    pub fn name(mut self, value: impl Into<String>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// Language tag of `name`. Accepted, not used for matching.
+    ///
+    /// Limits: 1 to 35 characters.
+    pub fn name_locale(mut self, value: impl Into<String>) -> Self {
+        self.name_locale = Some(value.into());
+        self
+    }
+
+    /// Data of others about this reference.
+    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
+        self.extensions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<KeyedItemRef, Violations> {
+        let given = [("bt", self.bt.is_some())];
+        let (Some(bt),) = (self.bt,) else {
+            return Err(contract::missing(KeyedItemRef::VALIDATOR, &given));
+        };
+        let value = KeyedItemRef {
+            bt,
+            sc_record: self.sc_record,
+            sc_guid: self.sc_guid,
+            uex_id: self.uex_id,
+            loc_key: self.loc_key,
+            name: self.name,
+            name_locale: self.name_locale,
+            extensions: self.extensions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for KeyedItemRef {
     const VALIDATOR: Validator = schemas::validator(314);
 
@@ -934,6 +1336,53 @@ impl Serialize for Location {
         read::optional(&mut map, "uex", &self.uex)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl Location {
+    /// Starts a builder: set the members, then [`build`](LocationBuilder::build).
+    pub fn builder() -> LocationBuilder {
+        LocationBuilder::default()
+    }
+}
+
+/// Builds a [`Location`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct LocationBuilder {
+    name: Option<LocationName>,
+    uex: Option<LocationLink>,
+    extra: Map<Json>,
+}
+
+impl LocationBuilder {
+    /// The location's name; its exact spelling names it in a location reference.
+    pub fn name(mut self, value: impl Into<LocationName>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// Link to the external catalogue, when the location has one. A city link wins over a space-station link.
+    pub fn uex(mut self, value: impl Into<LocationLink>) -> Self {
+        self.uex = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Location, Violations> {
+        let given = [("name", self.name.is_some())];
+        let (Some(name),) = (self.name,) else {
+            return Err(contract::missing(Location::VALIDATOR, &given));
+        };
+        let value = Location {
+            name,
+            uex: self.uex,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -1323,6 +1772,104 @@ impl Serialize for MaterialKind {
     }
 }
 
+impl MaterialKind {
+    /// Starts a builder: set the members, then [`build`](MaterialKindBuilder::build).
+    pub fn builder() -> MaterialKindBuilder {
+        MaterialKindBuilder::default()
+    }
+}
+
+/// Builds a [`MaterialKind`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct MaterialKindBuilder {
+    r#type: Option<MaterialType>,
+    commodity: Option<bool>,
+    mineral: Option<bool>,
+    harvestable: Option<bool>,
+    raw: Option<bool>,
+    refined: Option<bool>,
+    buyable: Option<bool>,
+    sellable: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl MaterialKindBuilder {
+    /// The material's place in refining.
+    pub fn r#type(mut self, value: impl Into<MaterialType>) -> Self {
+        self.r#type = Some(value.into());
+        self
+    }
+
+    /// Listed in the external commodity catalogue, ores, refined metals and gems included.
+    pub fn commodity(mut self, value: impl Into<bool>) -> Self {
+        self.commodity = Some(value.into());
+        self
+    }
+
+    /// A mineral.
+    pub fn mineral(mut self, value: impl Into<bool>) -> Self {
+        self.mineral = Some(value.into());
+        self
+    }
+
+    /// Can be harvested.
+    pub fn harvestable(mut self, value: impl Into<bool>) -> Self {
+        self.harvestable = Some(value.into());
+        self
+    }
+
+    /// A raw material.
+    pub fn raw(mut self, value: impl Into<bool>) -> Self {
+        self.raw = Some(value.into());
+        self
+    }
+
+    /// A refined material.
+    pub fn refined(mut self, value: impl Into<bool>) -> Self {
+        self.refined = Some(value.into());
+        self
+    }
+
+    /// Can be bought.
+    pub fn buyable(mut self, value: impl Into<bool>) -> Self {
+        self.buyable = Some(value.into());
+        self
+    }
+
+    /// Can be sold.
+    pub fn sellable(mut self, value: impl Into<bool>) -> Self {
+        self.sellable = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<MaterialKind, Violations> {
+        let given = [
+            ("type", self.r#type.is_some()),
+            ("commodity", self.commodity.is_some()),
+        ];
+        let (Some(r#type), Some(commodity)) = (self.r#type, self.commodity) else {
+            return Err(contract::missing(MaterialKind::VALIDATOR, &given));
+        };
+        let value = MaterialKind {
+            r#type,
+            commodity,
+            mineral: self.mineral,
+            harvestable: self.harvestable,
+            raw: self.raw,
+            refined: self.refined,
+            buyable: self.buyable,
+            sellable: self.sellable,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for MaterialKind {
     const VALIDATOR: Validator = schemas::validator(333);
 
@@ -1428,7 +1975,7 @@ pub struct OpOutcome {
     /// How the op ended.
     pub result: OpResult,
     /// Why. Never sent with `unchanged`.
-    pub reason: Option<OpReason>,
+    pub reason: Option<super::reasons::Reason>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -1475,6 +2022,71 @@ impl Serialize for OpOutcome {
     }
 }
 
+impl OpOutcome {
+    /// Starts a builder: set the members, then [`build`](OpOutcomeBuilder::build).
+    pub fn builder() -> OpOutcomeBuilder {
+        OpOutcomeBuilder::default()
+    }
+}
+
+/// Builds a [`OpOutcome`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct OpOutcomeBuilder {
+    index: Option<i64>,
+    op_id: Option<OpId>,
+    result: Option<OpResult>,
+    reason: Option<super::reasons::Reason>,
+    extra: Map<Json>,
+}
+
+impl OpOutcomeBuilder {
+    /// Position of the op in the batch, from 0.
+    ///
+    /// Limits: 0 to 499.
+    pub fn index(mut self, value: impl Into<i64>) -> Self {
+        self.index = Some(value.into());
+        self
+    }
+
+    /// The op's own id, when it carried one.
+    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
+        self.op_id = Some(value.into());
+        self
+    }
+
+    /// How the op ended.
+    pub fn result(mut self, value: impl Into<OpResult>) -> Self {
+        self.result = Some(value.into());
+        self
+    }
+
+    /// Why. Never sent with `unchanged`.
+    pub fn reason(mut self, value: impl Into<super::reasons::Reason>) -> Self {
+        self.reason = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<OpOutcome, Violations> {
+        let given = [("index", self.index.is_some()), ("result", self.result.is_some())];
+        let (Some(index), Some(result)) = (self.index, self.result) else {
+            return Err(contract::missing(OpOutcome::VALIDATOR, &given));
+        };
+        let value = OpOutcome {
+            index,
+            op_id: self.op_id,
+            result,
+            reason: self.reason,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for OpOutcome {
     const VALIDATOR: Validator = schemas::validator(77);
 
@@ -1482,168 +2094,16 @@ impl Contract for OpOutcome {
         self.index >= 0 && self.index <= 499
             && self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.result.is_valid()
-            && self.reason.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .reason
+                .as_ref()
+                .is_none_or(|value| contract::holds(value, schemas::validator(81)))
             && (self.result.as_str() != "unchanged" || self.reason.is_none())
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         found.members(at, &self.extra);
     }
-}
-
-/// Why an op was not applied. Reasons may be added: treat an unknown one as not applied.
-///
-/// Schema: `change-result.schema.json#/$defs/opReason`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OpReason {
-    /// `UNMATCHED`
-    Unmatched,
-    /// `AMBIGUOUS`
-    Ambiguous,
-    /// `DEFAULT_NOT_REMOVABLE`
-    DefaultNotRemovable,
-    /// `REMOVED_ELSEWHERE`
-    RemovedElsewhere,
-    /// `LOCATION_UNKNOWN`
-    LocationUnknown,
-    /// `UNIT_MISMATCH`
-    UnitMismatch,
-    /// `STOLEN_MARKING_DISABLED`
-    StolenMarkingDisabled,
-    /// `VERSION_CONFLICT`
-    VersionConflict,
-    /// `STOCK_EARMARKED`
-    StockEarmarked,
-    /// `LINK_TARGET_TAKEN`
-    LinkTargetTaken,
-    /// `ORG_UNIT_NOT_ALLOWED`
-    OrgUnitNotAllowed,
-    /// `ORG_UNIT_VERSION_CONFLICT`
-    OrgUnitVersionConflict,
-    /// `NOT_PERMITTED`
-    NotPermitted,
-    /// `HOLDER_UNKNOWN`
-    HolderUnknown,
-    /// `INSUFFICIENT_STOCK`
-    InsufficientStock,
-    /// `STOCK_OFFERED`
-    StockOffered,
-    /// `OVER_ALLOCATION`
-    OverAllocation,
-    /// `EARMARK_TARGET_INVALID`
-    EarmarkTargetInvalid,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl OpReason {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::Unmatched,
-        Self::Ambiguous,
-        Self::DefaultNotRemovable,
-        Self::RemovedElsewhere,
-        Self::LocationUnknown,
-        Self::UnitMismatch,
-        Self::StolenMarkingDisabled,
-        Self::VersionConflict,
-        Self::StockEarmarked,
-        Self::LinkTargetTaken,
-        Self::OrgUnitNotAllowed,
-        Self::OrgUnitVersionConflict,
-        Self::NotPermitted,
-        Self::HolderUnknown,
-        Self::InsufficientStock,
-        Self::StockOffered,
-        Self::OverAllocation,
-        Self::EarmarkTargetInvalid,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unmatched => "UNMATCHED",
-            Self::Ambiguous => "AMBIGUOUS",
-            Self::DefaultNotRemovable => "DEFAULT_NOT_REMOVABLE",
-            Self::RemovedElsewhere => "REMOVED_ELSEWHERE",
-            Self::LocationUnknown => "LOCATION_UNKNOWN",
-            Self::UnitMismatch => "UNIT_MISMATCH",
-            Self::StolenMarkingDisabled => "STOLEN_MARKING_DISABLED",
-            Self::VersionConflict => "VERSION_CONFLICT",
-            Self::StockEarmarked => "STOCK_EARMARKED",
-            Self::LinkTargetTaken => "LINK_TARGET_TAKEN",
-            Self::OrgUnitNotAllowed => "ORG_UNIT_NOT_ALLOWED",
-            Self::OrgUnitVersionConflict => "ORG_UNIT_VERSION_CONFLICT",
-            Self::NotPermitted => "NOT_PERMITTED",
-            Self::HolderUnknown => "HOLDER_UNKNOWN",
-            Self::InsufficientStock => "INSUFFICIENT_STOCK",
-            Self::StockOffered => "STOCK_OFFERED",
-            Self::OverAllocation => "OVER_ALLOCATION",
-            Self::EarmarkTargetInvalid => "EARMARK_TARGET_INVALID",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "UNMATCHED" => Self::Unmatched,
-                "AMBIGUOUS" => Self::Ambiguous,
-                "DEFAULT_NOT_REMOVABLE" => Self::DefaultNotRemovable,
-                "REMOVED_ELSEWHERE" => Self::RemovedElsewhere,
-                "LOCATION_UNKNOWN" => Self::LocationUnknown,
-                "UNIT_MISMATCH" => Self::UnitMismatch,
-                "STOLEN_MARKING_DISABLED" => Self::StolenMarkingDisabled,
-                "VERSION_CONFLICT" => Self::VersionConflict,
-                "STOCK_EARMARKED" => Self::StockEarmarked,
-                "LINK_TARGET_TAKEN" => Self::LinkTargetTaken,
-                "ORG_UNIT_NOT_ALLOWED" => Self::OrgUnitNotAllowed,
-                "ORG_UNIT_VERSION_CONFLICT" => Self::OrgUnitVersionConflict,
-                "NOT_PERMITTED" => Self::NotPermitted,
-                "HOLDER_UNKNOWN" => Self::HolderUnknown,
-                "INSUFFICIENT_STOCK" => Self::InsufficientStock,
-                "STOCK_OFFERED" => Self::StockOffered,
-                "OVER_ALLOCATION" => Self::OverAllocation,
-                "EARMARK_TARGET_INVALID" => Self::EarmarkTargetInvalid,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::open_enum!(OpReason);
-
-impl Contract for OpReason {
-    const VALIDATOR: Validator = schemas::validator(89);
-
-    fn is_valid(&self) -> bool {
-        self.unknown()
-            .is_none_or(|text| {
-                matches!(
-                    text, "UNMATCHED" | "AMBIGUOUS" | "DEFAULT_NOT_REMOVABLE" |
-                    "REMOVED_ELSEWHERE" | "LOCATION_UNKNOWN" | "UNIT_MISMATCH" |
-                    "STOLEN_MARKING_DISABLED" | "VERSION_CONFLICT" | "STOCK_EARMARKED" |
-                    "LINK_TARGET_TAKEN" | "ORG_UNIT_NOT_ALLOWED" |
-                    "ORG_UNIT_VERSION_CONFLICT" | "NOT_PERMITTED" | "HOLDER_UNKNOWN" |
-                    "INSUFFICIENT_STOCK" | "STOCK_OFFERED" | "OVER_ALLOCATION" |
-                    "EARMARK_TARGET_INVALID"
-                )
-                    || char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_4.is_match(text)
-            })
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `unchanged`: it found what it asked for. `unmatched`: a reference resolved to nothing. `ambiguous`: a reference resolved to several entries. `rejected`: refused. Results may be added: treat an unknown one as not applied.
@@ -1788,6 +2248,86 @@ impl Serialize for Page {
     }
 }
 
+impl Page {
+    /// Starts a builder: set the members, then [`build`](PageBuilder::build).
+    pub fn builder() -> PageBuilder {
+        PageBuilder::default()
+    }
+}
+
+/// Builds a [`Page`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct PageBuilder {
+    items: Option<Vec<Json>>,
+    removed: Option<Vec<Tombstone>>,
+    next_cursor: Option<Cursor>,
+    has_more: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl PageBuilder {
+    /// The current state of each entry of the page.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn items(mut self, value: impl IntoIterator<Item = impl Into<Json>>) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn removed(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Tombstone>>,
+    ) -> Self {
+        self.removed = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
+    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
+        self.next_cursor = Some(value.into());
+        self
+    }
+
+    /// More entries or changes wait: ask again with `nextCursor`.
+    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
+        self.has_more = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Page, Violations> {
+        let given = [
+            ("items", self.items.is_some()),
+            ("removed", self.removed.is_some()),
+            ("nextCursor", self.next_cursor.is_some()),
+            ("hasMore", self.has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            self.items,
+            self.removed,
+            self.next_cursor,
+            self.has_more,
+        ) else {
+            return Err(contract::missing(Page::VALIDATOR, &given));
+        };
+        let value = Page {
+            items,
+            removed,
+            next_cursor,
+            has_more,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for Page {
     const VALIDATOR: Validator = schemas::validator(444);
 
@@ -1847,6 +2387,53 @@ impl Serialize for PieceQuantity {
         read::entry(&mut map, "unit", &self.unit)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl PieceQuantity {
+    /// Starts a builder: set the members, then [`build`](PieceQuantityBuilder::build).
+    pub fn builder() -> PieceQuantityBuilder {
+        PieceQuantityBuilder::default()
+    }
+}
+
+/// Builds a [`PieceQuantity`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct PieceQuantityBuilder {
+    amount: Option<QuantityAmount>,
+    unit: Option<QuantityUnit>,
+    extra: Map<Json>,
+}
+
+impl PieceQuantityBuilder {
+    /// How much: whole for `PIECE`, with any number of decimals for `SCU`.
+    pub fn amount(mut self, value: impl Into<QuantityAmount>) -> Self {
+        self.amount = Some(value.into());
+        self
+    }
+
+    /// Always counted pieces.
+    pub fn unit(mut self, value: impl Into<QuantityUnit>) -> Self {
+        self.unit = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<PieceQuantity, Violations> {
+        let given = [("amount", self.amount.is_some())];
+        let (Some(amount),) = (self.amount,) else {
+            return Err(contract::missing(PieceQuantity::VALIDATOR, &given));
+        };
+        let value = PieceQuantity {
+            amount,
+            unit: self.unit.unwrap_or_else(|| QuantityUnit::Piece),
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -2376,6 +2963,61 @@ impl Serialize for RemovedBy {
     }
 }
 
+impl RemovedBy {
+    /// Starts a builder: set the members, then [`build`](RemovedByBuilder::build).
+    pub fn builder() -> RemovedByBuilder {
+        RemovedByBuilder::default()
+    }
+}
+
+/// Builds a [`RemovedBy`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct RemovedByBuilder {
+    channel: Option<RemovalChannel>,
+    client_id: Option<ClientId>,
+    installation_id: Option<InstallationId>,
+    extra: Map<Json>,
+}
+
+impl RemovedByBuilder {
+    /// The way the removal came.
+    pub fn channel(mut self, value: impl Into<RemovalChannel>) -> Self {
+        self.channel = Some(value.into());
+        self
+    }
+
+    /// The removing client. Only for the channel `client`.
+    pub fn client_id(mut self, value: impl Into<ClientId>) -> Self {
+        self.client_id = Some(value.into());
+        self
+    }
+
+    /// The removing installation. Only for the channel `client`; on org stock only when it is one of the member's own.
+    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
+        self.installation_id = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<RemovedBy, Violations> {
+        let given = [("channel", self.channel.is_some())];
+        let (Some(channel),) = (self.channel,) else {
+            return Err(contract::missing(RemovedBy::VALIDATOR, &given));
+        };
+        let value = RemovedBy {
+            channel,
+            client_id: self.client_id,
+            installation_id: self.installation_id,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for RemovedBy {
     const VALIDATOR: Validator = schemas::validator(643);
 
@@ -2468,6 +3110,69 @@ impl Serialize for Tombstone {
         read::entry(&mut map, "removedBy", &self.removed_by)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl Tombstone {
+    /// Starts a builder: set the members, then [`build`](TombstoneBuilder::build).
+    pub fn builder() -> TombstoneBuilder {
+        TombstoneBuilder::default()
+    }
+}
+
+/// Builds a [`Tombstone`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct TombstoneBuilder {
+    key: Option<TombstoneKey>,
+    removed_at: Option<Timestamp>,
+    removed_by: Option<RemovedBy>,
+    extra: Map<Json>,
+}
+
+impl TombstoneBuilder {
+    /// The entry that is gone.
+    pub fn key(mut self, value: impl Into<TombstoneKey>) -> Self {
+        self.key = Some(value.into());
+        self
+    }
+
+    /// When it went.
+    pub fn removed_at(mut self, value: impl Into<Timestamp>) -> Self {
+        self.removed_at = Some(value.into());
+        self
+    }
+
+    /// Who removed it.
+    pub fn removed_by(mut self, value: impl Into<RemovedBy>) -> Self {
+        self.removed_by = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Tombstone, Violations> {
+        let given = [
+            ("key", self.key.is_some()),
+            ("removedAt", self.removed_at.is_some()),
+            ("removedBy", self.removed_by.is_some()),
+        ];
+        let (Some(key), Some(removed_at), Some(removed_by)) = (
+            self.key,
+            self.removed_at,
+            self.removed_by,
+        ) else {
+            return Err(contract::missing(Tombstone::VALIDATOR, &given));
+        };
+        let value = Tombstone {
+            key,
+            removed_at,
+            removed_by,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 
@@ -2581,6 +3286,53 @@ impl Serialize for Warning {
         read::entry(&mut map, "code", &self.code)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl Warning {
+    /// Starts a builder: set the members, then [`build`](WarningBuilder::build).
+    pub fn builder() -> WarningBuilder {
+        WarningBuilder::default()
+    }
+}
+
+/// Builds a [`Warning`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct WarningBuilder {
+    pointer: Option<JsonPointer>,
+    code: Option<WarningCode>,
+    extra: Map<Json>,
+}
+
+impl WarningBuilder {
+    /// The place in the body.
+    pub fn pointer(mut self, value: impl Into<JsonPointer>) -> Self {
+        self.pointer = Some(value.into());
+        self
+    }
+
+    /// What it is about.
+    pub fn code(mut self, value: impl Into<WarningCode>) -> Self {
+        self.code = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Warning, Violations> {
+        let given = [("pointer", self.pointer.is_some()), ("code", self.code.is_some())];
+        let (Some(pointer), Some(code)) = (self.pointer, self.code) else {
+            return Err(contract::missing(Warning::VALIDATOR, &given));
+        };
+        let value = Warning {
+            pointer,
+            code,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

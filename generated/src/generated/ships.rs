@@ -682,6 +682,146 @@ impl Serialize for Ship {
     }
 }
 
+impl Ship {
+    /// Starts a builder: set the members, then [`build`](ShipBuilder::build).
+    pub fn builder() -> ShipBuilder {
+        ShipBuilder::default()
+    }
+}
+
+/// Builds a [`Ship`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ShipBuilder {
+    ship_id: Option<ShipId>,
+    external_id: Option<ExternalId>,
+    version: Option<ShipVersion>,
+    ship_type: Option<CatalogEntry>,
+    name: Option<ShipName>,
+    insurance: Option<Insurance>,
+    location: Option<Location>,
+    fitted: Option<bool>,
+    org_unit: Option<OrgUnit>,
+    org_unit_version: Option<OrgUnitVersion>,
+    extensions: Option<Extensions>,
+    extra: Map<Json>,
+}
+
+impl ShipBuilder {
+    /// The server's ship.
+    pub fn ship_id(mut self, value: impl Into<ShipId>) -> Self {
+        self.ship_id = Some(value.into());
+        self
+    }
+
+    /// The client's id for this ship, when this installation linked it; shown to no other installation.
+    pub fn external_id(mut self, value: impl Into<ExternalId>) -> Self {
+        self.external_id = Some(value.into());
+        self
+    }
+
+    /// Send the current one with every upsert and remove of the ship.
+    pub fn version(mut self, value: impl Into<ShipVersion>) -> Self {
+        self.version = Some(value.into());
+        self
+    }
+
+    /// The ship type.
+    pub fn ship_type(mut self, value: impl Into<CatalogEntry>) -> Self {
+        self.ship_type = Some(value.into());
+        self
+    }
+
+    /// The member's name for the ship; absent when it has none.
+    pub fn name(mut self, value: impl Into<ShipName>) -> Self {
+        self.name = Some(value.into());
+        self
+    }
+
+    /// How the ship is insured.
+    pub fn insurance(mut self, value: impl Into<Insurance>) -> Self {
+        self.insurance = Some(value.into());
+        self
+    }
+
+    /// The warehouse location it is at, when it has one.
+    pub fn location(mut self, value: impl Into<Location>) -> Self {
+        self.location = Some(value.into());
+        self
+    }
+
+    /// The ship is fitted.
+    pub fn fitted(mut self, value: impl Into<bool>) -> Self {
+        self.fitted = Some(value.into());
+        self
+    }
+
+    /// The unit that the ship belongs to, as the unit is now; absent when none. It need not be in the member's org unit list.
+    pub fn org_unit(mut self, value: impl Into<OrgUnit>) -> Self {
+        self.org_unit = Some(value.into());
+        self
+    }
+
+    /// Send the current one to change the unit.
+    pub fn org_unit_version(mut self, value: impl Into<OrgUnitVersion>) -> Self {
+        self.org_unit_version = Some(value.into());
+        self
+    }
+
+    /// Data of others about this ship.
+    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
+        self.extensions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<Ship, Violations> {
+        let given = [
+            ("shipId", self.ship_id.is_some()),
+            ("version", self.version.is_some()),
+            ("shipType", self.ship_type.is_some()),
+            ("insurance", self.insurance.is_some()),
+            ("fitted", self.fitted.is_some()),
+            ("orgUnitVersion", self.org_unit_version.is_some()),
+        ];
+        let (
+            Some(ship_id),
+            Some(version),
+            Some(ship_type),
+            Some(insurance),
+            Some(fitted),
+            Some(org_unit_version),
+        ) = (
+            self.ship_id,
+            self.version,
+            self.ship_type,
+            self.insurance,
+            self.fitted,
+            self.org_unit_version,
+        ) else {
+            return Err(contract::missing(Ship::VALIDATOR, &given));
+        };
+        let value = Ship {
+            ship_id,
+            external_id: self.external_id,
+            version,
+            ship_type,
+            name: self.name,
+            insurance,
+            location: self.location,
+            fitted,
+            org_unit: self.org_unit,
+            org_unit_version,
+            extensions: self.extensions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for Ship {
     const VALIDATOR: Validator = schemas::validator(601);
 
@@ -1045,6 +1185,86 @@ impl Serialize for ShipPage {
         read::entry(&mut map, "hasMore", &self.has_more)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl ShipPage {
+    /// Starts a builder: set the members, then [`build`](ShipPageBuilder::build).
+    pub fn builder() -> ShipPageBuilder {
+        ShipPageBuilder::default()
+    }
+}
+
+/// Builds a [`ShipPage`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ShipPageBuilder {
+    items: Option<Vec<Ship>>,
+    removed: Option<Vec<Tombstone>>,
+    next_cursor: Option<Cursor>,
+    has_more: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl ShipPageBuilder {
+    /// The member's own ships.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn items(mut self, value: impl IntoIterator<Item = impl Into<Ship>>) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn removed(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Tombstone>>,
+    ) -> Self {
+        self.removed = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
+    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
+        self.next_cursor = Some(value.into());
+        self
+    }
+
+    /// More entries or changes wait: ask again with `nextCursor`.
+    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
+        self.has_more = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<ShipPage, Violations> {
+        let given = [
+            ("items", self.items.is_some()),
+            ("removed", self.removed.is_some()),
+            ("nextCursor", self.next_cursor.is_some()),
+            ("hasMore", self.has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            self.items,
+            self.removed,
+            self.next_cursor,
+            self.has_more,
+        ) else {
+            return Err(contract::missing(ShipPage::VALIDATOR, &given));
+        };
+        let value = ShipPage {
+            items,
+            removed,
+            next_cursor,
+            has_more,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

@@ -92,6 +92,98 @@ impl Serialize for LotContent {
     }
 }
 
+impl LotContent {
+    /// Starts a builder: set the members, then [`build`](LotContentBuilder::build).
+    pub fn builder() -> LotContentBuilder {
+        LotContentBuilder::default()
+    }
+}
+
+/// Builds a [`LotContent`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct LotContentBuilder {
+    material: Option<CatalogEntry>,
+    material_kind: Option<MaterialKind>,
+    location: Option<Location>,
+    quality: Option<Quality>,
+    stolen: Option<bool>,
+    quantity: Option<Quantity>,
+    extra: Map<Json>,
+}
+
+impl LotContentBuilder {
+    /// The material or game item.
+    pub fn material(mut self, value: impl Into<CatalogEntry>) -> Self {
+        self.material = Some(value.into());
+        self
+    }
+
+    /// What the material is. Materials only.
+    pub fn material_kind(mut self, value: impl Into<MaterialKind>) -> Self {
+        self.material_kind = Some(value.into());
+        self
+    }
+
+    /// The warehouse location it is at.
+    pub fn location(mut self, value: impl Into<Location>) -> Self {
+        self.location = Some(value.into());
+        self
+    }
+
+    /// The quality a material is booked at; 0 for an item.
+    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
+        self.quality = Some(value.into());
+        self
+    }
+
+    /// Marked as stolen.
+    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
+        self.stolen = Some(value.into());
+        self
+    }
+
+    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<LotContent, Violations> {
+        let given = [
+            ("material", self.material.is_some()),
+            ("location", self.location.is_some()),
+            ("quality", self.quality.is_some()),
+            ("stolen", self.stolen.is_some()),
+            ("quantity", self.quantity.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+        ) = (self.material, self.location, self.quality, self.stolen, self.quantity)
+        else {
+            return Err(contract::missing(LotContent::VALIDATOR, &given));
+        };
+        let value = LotContent {
+            material,
+            material_kind: self.material_kind,
+            location,
+            quality,
+            stolen,
+            quantity,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for LotContent {
     const VALIDATOR: Validator = schemas::validator(631);
 
@@ -585,6 +677,122 @@ impl Serialize for StockLot {
     }
 }
 
+impl StockLot {
+    /// Starts a builder: set the members, then [`build`](StockLotBuilder::build).
+    pub fn builder() -> StockLotBuilder {
+        StockLotBuilder::default()
+    }
+}
+
+/// Builds a [`StockLot`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct StockLotBuilder {
+    material: Option<CatalogEntry>,
+    material_kind: Option<MaterialKind>,
+    location: Option<Location>,
+    quality: Option<Quality>,
+    stolen: Option<bool>,
+    quantity: Option<Quantity>,
+    key: Option<LotKey>,
+    extensions: Option<Extensions>,
+    extra: Map<Json>,
+}
+
+impl StockLotBuilder {
+    /// The material or game item.
+    pub fn material(mut self, value: impl Into<CatalogEntry>) -> Self {
+        self.material = Some(value.into());
+        self
+    }
+
+    /// What the material is. Materials only.
+    pub fn material_kind(mut self, value: impl Into<MaterialKind>) -> Self {
+        self.material_kind = Some(value.into());
+        self
+    }
+
+    /// The warehouse location it is at.
+    pub fn location(mut self, value: impl Into<Location>) -> Self {
+        self.location = Some(value.into());
+        self
+    }
+
+    /// The quality a material is booked at; 0 for an item.
+    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
+        self.quality = Some(value.into());
+        self
+    }
+
+    /// Marked as stolen.
+    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
+        self.stolen = Some(value.into());
+        self
+    }
+
+    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
+    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
+        self.quantity = Some(value.into());
+        self
+    }
+
+    /// The lot.
+    pub fn key(mut self, value: impl Into<LotKey>) -> Self {
+        self.key = Some(value.into());
+        self
+    }
+
+    /// Data of others about this lot.
+    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
+        self.extensions = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<StockLot, Violations> {
+        let given = [
+            ("material", self.material.is_some()),
+            ("location", self.location.is_some()),
+            ("quality", self.quality.is_some()),
+            ("stolen", self.stolen.is_some()),
+            ("quantity", self.quantity.is_some()),
+            ("key", self.key.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+            Some(key),
+        ) = (
+            self.material,
+            self.location,
+            self.quality,
+            self.stolen,
+            self.quantity,
+            self.key,
+        ) else {
+            return Err(contract::missing(StockLot::VALIDATOR, &given));
+        };
+        let value = StockLot {
+            material,
+            material_kind: self.material_kind,
+            location,
+            quality,
+            stolen,
+            quantity,
+            key,
+            extensions: self.extensions,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
+    }
+}
+
 impl Contract for StockLot {
     const VALIDATOR: Validator = schemas::validator(626);
 
@@ -723,6 +931,89 @@ impl Serialize for StockPage {
         read::entry(&mut map, "hasMore", &self.has_more)?;
         read::extras(&mut map, &self.extra)?;
         map.end()
+    }
+}
+
+impl StockPage {
+    /// Starts a builder: set the members, then [`build`](StockPageBuilder::build).
+    pub fn builder() -> StockPageBuilder {
+        StockPageBuilder::default()
+    }
+}
+
+/// Builds a [`StockPage`]; [`build`](Self::build) checks it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct StockPageBuilder {
+    items: Option<Vec<StockLot>>,
+    removed: Option<Vec<Tombstone>>,
+    next_cursor: Option<Cursor>,
+    has_more: Option<bool>,
+    extra: Map<Json>,
+}
+
+impl StockPageBuilder {
+    /// Lots that hold stock.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn items(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<StockLot>>,
+    ) -> Self {
+        self.items = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    ///
+    /// Limits: at most 1000 entries.
+    pub fn removed(
+        mut self,
+        value: impl IntoIterator<Item = impl Into<Tombstone>>,
+    ) -> Self {
+        self.removed = Some(value.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
+    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
+        self.next_cursor = Some(value.into());
+        self
+    }
+
+    /// More entries or changes wait: ask again with `nextCursor`.
+    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
+        self.has_more = Some(value.into());
+        self
+    }
+
+    /// Checks all rules of the contract and gives the value.
+    ///
+    /// # Errors
+    /// Every member that is missing, or else every rule that is broken.
+    pub fn build(self) -> Result<StockPage, Violations> {
+        let given = [
+            ("items", self.items.is_some()),
+            ("removed", self.removed.is_some()),
+            ("nextCursor", self.next_cursor.is_some()),
+            ("hasMore", self.has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            self.items,
+            self.removed,
+            self.next_cursor,
+            self.has_more,
+        ) else {
+            return Err(contract::missing(StockPage::VALIDATOR, &given));
+        };
+        let value = StockPage {
+            items,
+            removed,
+            next_cursor,
+            has_more,
+            extra: self.extra,
+        };
+        value.validate().map(|()| value)
     }
 }
 

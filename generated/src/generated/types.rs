@@ -12,8 +12,8 @@ pub use super::catalog::{
 };
 pub use super::connection::{
     AccountCheckRequest, AccountCheckResponse, AccountCheckResult, AccountHandle,
-    Deprecation, ExchangeScope, Installation, InstallationId, InstallationLabel,
-    InstallationRecord, ServiceDocument, ServiceLimits,
+    Deprecation, Installation, InstallationId, InstallationLabel, InstallationRecord,
+    ServiceDocument, ServiceLimits,
 };
 pub use super::demand::{
     DemandReason, DemandSource, ItemDemand, MaterialDemand, OrgDemand,
@@ -32,15 +32,15 @@ pub use super::org_stock::{
 };
 pub use super::org_units::{OrgUnit, OrgUnitKind, OrgUnitList, UnitId, UnitRef};
 pub use super::problem::{
-    ConfirmationUrl, CorrelationId, JsonPointer, Problem, ProblemCode, ProblemError,
+    ConfirmationUrl, CorrelationId, JsonPointer, Problem, ProblemError,
 };
 pub use super::shared::{
     CatalogEntry, CatalogKey, CatalogKind, ChangeOp, ChangeResult, ChangeSet, ClientId,
     Cursor, Extensions, ItemRef, KeyedItemRef, Location, LocationLink, LocationLinkKind,
-    LocationName, LocationRef, MaterialKind, MaterialType, OpId, OpOutcome, OpReason,
-    OpResult, Page, PieceQuantity, Provenance, ProvenanceSource, Quality, Quantity,
-    QuantityAmount, QuantityUnit, RemovalChannel, RemovedBy, Timestamp, Tombstone,
-    TombstoneKey, UexId, Warning, WarningCode,
+    LocationName, LocationRef, MaterialKind, MaterialType, OpId, OpOutcome, OpResult,
+    Page, PieceQuantity, Provenance, ProvenanceSource, Quality, Quantity, QuantityAmount,
+    QuantityUnit, RemovalChannel, RemovedBy, Timestamp, Tombstone, TombstoneKey, UexId,
+    Warning, WarningCode,
 };
 pub use super::ships::{
     ExternalId, Insurance, LifetimeInsurance, LinkShip, MonthlyInsurance, OrgUnitVersion,

@@ -25,7 +25,7 @@ fn valid_fixtures_come_back_equal() {
     let models = models();
     let mut problems = Vec::new();
     for fixture in fixtures().iter().filter(|f| f.expect.is_none()) {
-        let outcome = (models[&fixture.folder].check)(&fixture.bytes);
+        let outcome = models[&fixture.folder].check(&fixture.bytes);
         let source = Json::parse(&fixture.bytes).unwrap();
         if let Some(failure) = &outcome.failure {
             problems.push(format!("{}: {failure}", fixture.name));
@@ -55,7 +55,7 @@ fn invalid_fixtures_give_exactly_their_violations() {
     let mut problems = Vec::new();
     for fixture in fixtures() {
         let Some(expect) = &fixture.expect else { continue };
-        let outcome = (models[&fixture.folder].check)(&fixture.bytes);
+        let outcome = models[&fixture.folder].check(&fixture.bytes);
         if outcome.checked != *expect {
             problems.push(format!("{}\n  expected {expect:?}\n  found    {:?} {:?}", fixture.name, outcome.checked, outcome.failure));
         }

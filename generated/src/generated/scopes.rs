@@ -7,7 +7,7 @@
 /// A value that the table does not have is kept as text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum ScopeInfo {
+pub enum Scope {
     /// Connect to the exchange: name this installation and check your game-account handle
     ///
     /// `exchange.connect`
@@ -70,7 +70,7 @@ pub enum ScopeInfo {
     Unknown(Box<str>),
 }
 
-impl ScopeInfo {
+impl Scope {
     /// Every value of the table, in its order.
     pub const ALL: &'static [Self] = &[
         Self::ExchangeConnect,
@@ -118,7 +118,7 @@ impl ScopeInfo {
     }
 }
 
-impl From<&str> for ScopeInfo {
+impl From<&str> for Scope {
     fn from(text: &str) -> Self {
         match text {
             "exchange.connect" => Self::ExchangeConnect,
@@ -140,13 +140,13 @@ impl From<&str> for ScopeInfo {
     }
 }
 
-impl From<String> for ScopeInfo {
+impl From<String> for Scope {
     fn from(text: String) -> Self {
         Self::from(text.as_str())
     }
 }
 
-impl ::std::str::FromStr for ScopeInfo {
+impl ::std::str::FromStr for Scope {
     type Err = ::std::convert::Infallible;
 
     fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
@@ -154,13 +154,13 @@ impl ::std::str::FromStr for ScopeInfo {
     }
 }
 
-impl ::std::fmt::Display for ScopeInfo {
+impl ::std::fmt::Display for Scope {
     fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl ::serde::Serialize for ScopeInfo {
+impl ::serde::Serialize for Scope {
     fn serialize<S: ::serde::Serializer>(
         &self,
         serializer: S,
@@ -169,18 +169,18 @@ impl ::serde::Serialize for ScopeInfo {
     }
 }
 
-impl<'de> ::serde::Deserialize<'de> for ScopeInfo {
+impl<'de> ::serde::Deserialize<'de> for Scope {
     fn deserialize<D: ::serde::Deserializer<'de>>(
         deserializer: D,
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| Ok::<Self, ::std::convert::Infallible>(Self::from(text)),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
 
-impl<'de> ::contract_runtime::read::Read<'de> for ScopeInfo {
+impl<'de> ::contract_runtime::read::Read<'de> for Scope {
     fn read<D: ::serde::Deserializer<'de>>(
         deserializer: D,
     ) -> ::std::result::Result<Self, D::Error> {
@@ -188,13 +188,13 @@ impl<'de> ::contract_runtime::read::Read<'de> for ScopeInfo {
     }
 }
 
-struct ScopeInfoRow {
+struct ScopeRow {
     area: &'static str,
     access: Access,
     consent: &'static str,
 }
 
-impl ScopeInfo {
+impl Scope {
     /// `area` of the row.
     #[must_use]
     pub fn area(&self) -> Option<&'static str> {
@@ -213,102 +213,102 @@ impl ScopeInfo {
         self.row().map(|row| row.consent)
     }
 
-    fn row(&self) -> Option<&'static ScopeInfoRow> {
+    fn row(&self) -> Option<&'static ScopeRow> {
         Some(
             match self {
                 Self::ExchangeConnect => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "connection",
                         access: Access::Connect,
                         consent: "Connect to the exchange: name this installation and check your game-account handle",
                     }
                 }
                 Self::ExchangeBlueprintsRead => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "blueprints",
                         access: Access::Read,
                         consent: "See your blueprints",
                     }
                 }
                 Self::ExchangeBlueprintsWrite => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "blueprints",
                         access: Access::Write,
                         consent: "Add and remove your blueprints",
                     }
                 }
                 Self::ExchangeStockRead => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "stock",
                         access: Access::Read,
                         consent: "See your warehouse stock",
                     }
                 }
                 Self::ExchangeStockWrite => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "stock",
                         access: Access::Write,
                         consent: "Change your warehouse stock",
                     }
                 }
                 Self::ExchangeHangarRead => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "ships",
                         access: Access::Read,
                         consent: "See your ships",
                     }
                 }
                 Self::ExchangeHangarWrite => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "ships",
                         access: Access::Write,
                         consent: "Add, change and remove your ships",
                     }
                 }
                 Self::ExchangeOrgunitsRead => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "org-units",
                         access: Access::Read,
                         consent: "See the org units you belong to",
                     }
                 }
                 Self::ExchangeOrgstockRead => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "org-stock",
                         access: Access::Read,
                         consent: "See the shared stock of your org units",
                     }
                 }
                 Self::ExchangeOrgstockWrite => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "org-stock",
                         access: Access::Write,
                         consent: "Change the shared stock of org units where you are a Logistician",
                     }
                 }
                 Self::ExchangeOrgstockDetails => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "org-stock",
                         access: Access::Details,
                         consent: "See who holds the shared stock of org units where you are a Logistician",
                     }
                 }
                 Self::ExchangeDemandRead => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "demand",
                         access: Access::Read,
                         consent: "See the open demand of your org units",
                     }
                 }
                 Self::ExchangeDraftsBlueprints => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "drafts",
                         access: Access::Draft,
                         consent: "Prepare blueprint imports for you to confirm",
                     }
                 }
                 Self::ExchangeDraftsRefinery => {
-                    &ScopeInfoRow {
+                    &ScopeRow {
                         area: "drafts",
                         access: Access::Draft,
                         consent: "Prepare refinery orders for you to confirm",
@@ -394,7 +394,7 @@ impl<'de> ::serde::Deserialize<'de> for Access {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }

@@ -1,0 +1,93 @@
+//! Short ways to make the values that every client makes.
+
+use contract_runtime::{Contract, Map, Number, violation::Violations};
+
+use crate::types::{
+    CatalogKey, ItemRef, LocationName, LocationRef, Quantity, QuantityAmount, QuantityUnit,
+};
+
+impl Quantity {
+    /// An amount of SCU, exact: `Quantity::scu("12.5".parse()?)`.
+    ///
+    /// # Errors
+    /// When the amount is not in 0 to 1e9 (TYP-04).
+    pub fn scu(amount: impl Into<Number>) -> Result<Self, Violations> {
+        Self::of(amount.into(), QuantityUnit::Scu)
+    }
+
+    /// A number of pieces.
+    ///
+    /// # Errors
+    /// When the number is not in 0 to 1e9 (TYP-05).
+    pub fn pieces(count: i64) -> Result<Self, Violations> {
+        Self::of(count.into(), QuantityUnit::Piece)
+    }
+
+    fn of(amount: Number, unit: QuantityUnit) -> Result<Self, Violations> {
+        let quantity = Self { amount: QuantityAmount::new(amount)?, unit, extra: Map::new() };
+        quantity.validate().map(|()| quantity)
+    }
+
+    /// The amount as the server stores it: whole thousandths, halves rounded up (TYP-06).
+    /// `None` when it is beyond what any contract value can be.
+    #[must_use]
+    pub fn thousandths(&self) -> Option<i64> {
+        self.amount.get().scaled(3)
+    }
+
+    /// Whether two amounts are the same to the server: same unit, equal once rounded to three
+    /// decimals (TYP-06).
+    #[must_use]
+    pub fn equals_stored(&self, other: &Self) -> bool {
+        self.unit == other.unit && self.thousandths() == other.thousandths()
+    }
+}
+
+impl ItemRef {
+    /// A reference by the service's own key, which always wins (TYP-02).
+    ///
+    /// # Errors
+    /// When the key is not 1 to 128 characters.
+    pub fn by_key(key: impl Into<String>) -> Result<Self, Violations> {
+        Self::builder().bt(CatalogKey::new(key)?).build()
+    }
+
+    /// A reference by the name that the game shows.
+    ///
+    /// # Errors
+    /// When the name is not 1 to 200 characters.
+    pub fn by_name(name: impl Into<String>) -> Result<Self, Violations> {
+        Self::builder().name(name.into()).build()
+    }
+}
+
+impl LocationRef {
+    /// A location by its exact name (TYP-09).
+    ///
+    /// # Errors
+    /// When the name is not 1 to 200 characters.
+    pub fn by_name(name: impl Into<String>) -> Result<Self, Violations> {
+        Self::builder().name(LocationName::new(name)?).build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// TYP-06: 12.3456 equals a stored 12.346.
+    #[test]
+    fn scu_amounts_compare_as_the_server_stores_them() {
+        let scu = |text: &str| Quantity::scu(Number::parse(text).unwrap()).unwrap();
+        assert!(scu("12.3456").equals_stored(&scu("12.346")));
+        assert!(!scu("12.3454").equals_stored(&scu("12.346")));
+        assert_eq!(scu("0.0005").thousandths(), Some(1));
+    }
+
+    /// TYP-05: a piece amount is whole.
+    #[test]
+    fn half_a_piece_is_refused() {
+        let half = Quantity::of(Number::decimal(5, 1), QuantityUnit::Piece).unwrap_err();
+        assert_eq!((half.as_slice()[0].pointer.as_str(), half.as_slice()[0].keyword), ("/amount", "multipleOf"));
+    }
+}
