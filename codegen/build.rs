@@ -17,7 +17,7 @@ fn main() -> io::Result<()> {
     writeln!(out, "/// The runtime's files: path and text.\nconst RUNTIME: &[(&str, &str)] = &[")?;
     writeln!(out, "    (\"Cargo.toml\", {:?}),", manifest(&fs::read_to_string(runtime.join("Cargo.toml"))?))?;
     for (name, path) in files {
-        writeln!(out, "    ({name:?}, include_str!({:?})),", path.display().to_string())?;
+        writeln!(out, "    ({name:?}, {:?}),", without_tests(&fs::read_to_string(path)?))?;
     }
     writeln!(out, "];")
 }
@@ -31,11 +31,23 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<(String, PathBuf)>) -> io
             if !name.ends_with("/tests") {
                 collect(&path, root, files)?;
             }
-        } else if name.ends_with(".rs") {
+        } else if name.ends_with(".rs") && !name.ends_with("/tests.rs") {
             files.push((name, path.canonicalize()?));
         }
     }
     Ok(())
+}
+
+/// A source whose tests stay at home: the modules in it, and the names of their files.
+fn without_tests(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut out =
+        text.replace("#[cfg(test)]\nmod tests;\n", "").replace("#[cfg(test)]\npub(crate) mod tests;\n", "");
+    while let Some(start) = out.find("\n#[cfg(test)]\nmod tests {\n") {
+        let end = out[start..].find("\n}\n").map_or(out.len(), |end| start + end + 3);
+        out.replace_range(start..end, "");
+    }
+    out
 }
 
 /// The manifest outside its workspace: what is inherited is written out, tests are left out.

@@ -52,8 +52,7 @@ pub fn client(
             Err(failure) => {
                 let culprits = engine::culprits(&lowered);
                 if culprits.is_empty() {
-                    let message =
-                        format!("progenitor cannot carry the operations together: {failure}");
+                    let message = format!("progenitor cannot carry the operations together: {failure}");
                     lowered.diagnostics.push(Diagnostic::error("client-engine", message));
                     return Err(lowered.diagnostics);
                 }
@@ -90,13 +89,7 @@ fn operation_names(api: &Api, graph: &Graph, types: &dyn RustTypes) -> Vec<Strin
 }
 
 /// Leaves one operation out of the lowered document.
-fn drop_call(
-    api: &Api,
-    options: &ClientOptions,
-    lowered: &mut Lowered,
-    method: &str,
-    reason: &str,
-) {
+fn drop_call(api: &Api, options: &ClientOptions, lowered: &mut Lowered, method: &str, reason: &str) {
     let Some(position) = lowered.calls.iter().position(|call| call.method == method) else {
         return;
     };

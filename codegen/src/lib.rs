@@ -1,25 +1,47 @@
-//! Skeleton.
+//! From any OpenAPI 3.1 / JSON Schema 2020-12 contract to Rust: typed models, validators, a
+//! client and a server interface.
+//!
+//! ```no_run
+//! use contract_codegen::generate::Project;
+//! use std::path::Path;
+//!
+//! let project = Project::from_config(Path::new("schemas/codegen.toml"))?;
+//! let generated = project.generate()?;
+//! for (path, text) in generated.files.iter() {
+//!     println!("{path}: {} lines", text.lines().count());
+//! }
+//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+//! ```
+//!
+//! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`tables`],
+//! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
+//! [`refine`], then [`render`] and [`write`]. [`generate`] runs them all.
 
-pub mod resolve;
-pub mod openapi;
-pub mod load;
-pub mod lower;
-pub mod diagnostics;
-pub mod pattern;
 pub mod api;
 pub mod client;
 pub mod config;
+pub mod diagnostics;
+pub mod drift;
 pub mod emit;
+pub mod explain;
+pub mod generate;
+pub mod load;
+pub mod lower;
 pub mod names;
+pub mod openapi;
 pub mod operations;
+mod package;
+pub mod pattern;
+pub mod proof;
 pub mod refine;
 pub mod registry;
-pub mod server;
+pub mod render;
+pub mod report;
+pub mod resolve;
 pub mod rust_types;
 pub mod schema;
+pub mod server;
 pub mod shape;
 pub mod tables;
 pub mod tree;
-pub mod generate;
-pub mod render;
-mod package;
+pub mod write;

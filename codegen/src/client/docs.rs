@@ -77,11 +77,7 @@ fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
     lines.extend(about.map(|line| format!("  {line}")));
 }
 
-fn errors(
-    operation: &Operation,
-    call: &Call,
-    refusal: &dyn Fn(&Payload) -> Option<String>,
-) -> Vec<String> {
+fn errors(operation: &Operation, call: &Call, refusal: &dyn Fn(&Payload) -> Option<String>) -> Vec<String> {
     let mut lines = Vec::new();
     let body = refusal(&call.refusal).map(|name| format!(" with {name}")).unwrap_or_default();
     for response in &operation.responses {
@@ -97,14 +93,9 @@ fn errors(
         lines.extend(about.map(|line| format!("  {line}")));
     }
     if call.body.is_some() || !call.arguments.is_empty() {
-        lines.push(
-            "* [`Error::InvalidRequest`] for what breaks the contract: it is not sent.".to_owned(),
-        );
+        lines.push("* [`Error::InvalidRequest`] for what breaks the contract: it is not sent.".to_owned());
     }
-    lines.push(
-        "* [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one."
-            .to_owned(),
-    );
+    lines.push("* [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.".to_owned());
     lines
 }
 

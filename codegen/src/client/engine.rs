@@ -137,9 +137,6 @@ mod tests {
             "/c": { "get": { "operationId": "c" } },
         }});
         keep_only(&mut document, &|operation| operation == "b");
-        assert_eq!(
-            document,
-            serde_json::json!({ "paths": { "/a": { "post": { "operationId": "b" } } } })
-        );
+        assert_eq!(document, serde_json::json!({ "paths": { "/a": { "post": { "operationId": "b" } } } }));
     }
 }

@@ -1,0 +1,108 @@
+//! The command line: arguments in, one library call, text and an exit code out.
+
+mod args;
+mod explain;
+mod failure;
+mod generate;
+mod lower;
+mod project;
+mod report;
+mod screen;
+
+use std::{
+    panic,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use clap::Parser;
+
+use self::{
+    args::{Cli, Command},
+    failure::Failure,
+    screen::Screen,
+};
+
+/// Contracts nest, and so do the functions that walk them.
+const STACK: usize = 256 << 20;
+/// The thread that the work is done on; what panics elsewhere is caught there.
+const THREAD: &str = "contract-codegen";
+/// BSD's `EX_SOFTWARE`.
+const INTERNAL: u8 = 70;
+
+/// Parses the arguments and runs the command.
+pub(crate) fn main() -> ExitCode {
+    // Usage errors and `--help` end here, with 2 and 0.
+    let cli = Cli::parse();
+    let screen = Screen::new(cli.command.output());
+    let code = guarded(move || run(&cli.command, &screen));
+    ExitCode::from(code)
+}
+
+fn run(command: &Command, screen: &Screen) -> u8 {
+    let result = match command {
+        Command::Generate(args) => generate::generate(args, screen),
+        Command::Check(args) => generate::check(args, screen),
+        Command::Lower(args) => lower::lower(args, screen),
+        Command::Explain(args) => explain::explain(args, screen),
+        Command::Report(args) => report::report(args, screen),
+    };
+    result.unwrap_or_else(|failure| failure.tell(screen))
+}
+
+impl From<std::io::Error> for Failure {
+    /// Only writing to standard output fails without a path.
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(format!("cannot write to standard output: {error}"))
+    }
+}
+
+/// Runs on a deep stack; a panic becomes a message that asks for a report.
+fn guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
+    let said = Arc::new(Mutex::new(String::new()));
+    let heard = Arc::clone(&said);
+    panic::set_hook(Box::new(move |info| {
+        // Proofs run on threads of their own, whose panics mean "not proven".
+        if thread::current().name() == Some(THREAD) {
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+        }
+    }));
+    let ran = thread::Builder::new().name(THREAD.to_owned()).stack_size(STACK).spawn(work);
+    let code = match ran.map(thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => {
+            let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            screen::error_line(&format!(
+                "internal error: {said}\nThis is a bug in contract-codegen {}, whatever the contract holds. \
+                 Please report it with the contract, or the part of it that does it; nothing was written half.",
+                env!("CARGO_PKG_VERSION")
+            ));
+            INTERNAL
+        }
+        Err(error) => {
+            screen::error_line(&format!("error: cannot start a thread: {error}"));
+            failure::IO
+        }
+    };
+    let _ = panic::take_hook();
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        assert_eq!(guarded(|| std::panic::panic_any("boom")), INTERNAL);
+        assert_eq!(guarded(|| 3), 3);
+    }
+}

@@ -1,0 +1,62 @@
+//! Why a command ended early, and its exit code.
+
+use contract_codegen::{diagnostics::Diagnostics, write::WriteError};
+use serde_json::json;
+
+use super::screen::Screen;
+
+/// Differences were found.
+pub(crate) const DIFFERENT: u8 = 1;
+/// The command line is wrong.
+const USAGE: u8 = 2;
+/// The contract was refused.
+pub(crate) const REFUSED: u8 = 3;
+/// Something could not be read or written.
+pub(crate) const IO: u8 = 4;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line is wrong.
+    Usage(String),
+    /// The contract was refused.
+    Contract(Diagnostics),
+    /// Something could not be read or written.
+    Io(String),
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Contract(diagnostics)
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Foreign(_) => Self::Usage(error.to_string()),
+            WriteError::Io(..) => Self::Io(error.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    /// Says it and gives the exit code.
+    pub(crate) fn tell(self, screen: &Screen) -> u8 {
+        let (code, text) = match self {
+            Self::Contract(diagnostics) => {
+                // A file that cannot be read is no fault of the contract.
+                let unread = diagnostics.iter().any(|each| each.code == "io");
+                screen.diagnostics(&diagnostics);
+                (if unread { IO } else { REFUSED }, None)
+            }
+            Self::Usage(text) => (USAGE, Some(text)),
+            Self::Io(text) => (IO, Some(text)),
+        };
+        if let Some(text) = &text {
+            screen.line(&format!("error: {text}"));
+        }
+        screen.summary(json!({ "exit": code, "error": text }));
+        code
+    }
+}

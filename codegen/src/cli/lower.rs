@@ -1,0 +1,57 @@
+//! `lower`: the document that progenitor gets.
+
+use std::collections::BTreeSet;
+
+use contract_codegen::{
+    emit::Emitter,
+    explain::whereabouts,
+    lower::{ClientOptions, lower as lowered},
+};
+use serde_json::json;
+
+use super::{
+    args::LowerArgs,
+    failure::{Failure, REFUSED},
+    project,
+    screen::Screen,
+};
+
+/// Prints the document, and what it cannot say.
+pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
+    screen.step("reading the contract");
+    let project = project::project(&args.inputs)?;
+    let contract = project.read()?;
+    let types = Emitter::new(
+        &contract.graph,
+        &contract.shapes,
+        &contract.tables,
+        contract.options.implied_objects,
+        BTreeSet::new(),
+    );
+    let mut lowered =
+        lowered(&contract.api, &contract.graph, &types, &ClientOptions::from(&project.config.client));
+    let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
+    screen.result(&format!("{text}\n"))?;
+    if args.losses {
+        for loss in &lowered.losses {
+            screen.line(&format!(
+                "{}\n  {}: {}\n  → {}",
+                whereabouts(&contract, &loss.place),
+                loss.engine,
+                loss.what,
+                loss.enforced
+            ));
+        }
+    }
+    lowered.diagnostics.attach(&contract.sources);
+    screen.diagnostics(&contract.diagnostics);
+    screen.diagnostics(&lowered.diagnostics);
+    let exit = if lowered.diagnostics.has_errors() { REFUSED } else { 0 };
+    let losses = lowered.losses.iter().map(|loss| {
+        json!({ "engine": loss.engine, "what": loss.what, "enforced": loss.enforced, "place": whereabouts(&contract, &loss.place) })
+    });
+    screen.summary(json!({
+        "command": "lower", "exit": exit, "document": lowered.document, "losses": losses.collect::<Vec<_>>(),
+    }));
+    Ok(exit)
+}

@@ -1,0 +1,24 @@
+//! `report`: what is looser than the contract, assumed, lost, proven.
+
+use contract_codegen::{proof::prove, report as reporting};
+use serde_json::json;
+
+use super::{args::ReportArgs, failure::Failure, project, screen::Screen};
+
+/// Prints the report; a gap is a warning.
+pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
+    screen.step("reading the contract");
+    let project = project::project(&args.inputs)?;
+    let generated = project.generate()?;
+    let count = generated.contract.shapes.types.len();
+    let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
+    let report = reporting::report(&project.config, &generated, proofs);
+    screen.diagnostics(&generated.contract.diagnostics);
+    screen.result(&report.text(args.markdown))?;
+    for (name, instance) in report.gaps() {
+        let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
+        screen.line(&format!("warning[gap]: `{name}` cannot hold all that its schema accepts{value}"));
+    }
+    screen.summary(json!({ "command": "report", "exit": 0, "report": report.json() }));
+    Ok(0)
+}

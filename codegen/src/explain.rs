@@ -1,0 +1,284 @@
+//! Where something generated came from, why it looks that way, and what enforces its rules.
+
+pub mod constraint;
+mod find;
+mod operation;
+mod print;
+pub mod reason;
+
+pub use self::constraint::{Constraint, How, constraints};
+use crate::{
+    generate::Contract,
+    schema::SchemaId,
+    shape::{Body, Conj, TypeId, TypeRef},
+    tree::Place,
+};
+
+/// Everything there is to say about a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// `struct StockLot`
+    pub title: String,
+    /// `stocks/lot.schema.json:12 #/$defs/lot`, one for each schema.
+    pub origins: Vec<String>,
+    /// `title` and `description` of the contract.
+    pub description: Option<String>,
+    /// Its form and why.
+    pub form: String,
+    /// What applies to the value as a whole.
+    pub rules: Vec<Rule>,
+    /// Its parts: members, variants, arguments.
+    pub parts: Vec<Part>,
+}
+
+/// A constraint in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// `maxLength 64`
+    pub text: String,
+    /// What enforces it.
+    pub how: How,
+    /// Engines that do not carry it.
+    pub dropped_by: &'static [&'static str],
+}
+
+/// A member, a variant, an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name on the wire.
+    pub wire: String,
+    /// Its Rust name.
+    pub name: String,
+    /// Its Rust type.
+    pub ty: String,
+    /// `required`, `optional`, or what means this variant.
+    pub presence: String,
+    /// What the contract says about it.
+    pub description: Option<String>,
+    /// What applies to its value.
+    pub rules: Vec<Rule>,
+}
+
+/// Explains a type, `Type.member`, the end of a schema's location, or an operation's id.
+///
+/// # Errors
+/// The nearest name that there is, when nothing has this one.
+pub fn explain(contract: &Contract, name: &str) -> Result<Vec<Explanation>, Option<String>> {
+    let explainer = Explainer { contract };
+    let found = find::find(contract, name);
+    if found.is_empty() {
+        return Err(find::nearest(contract, name));
+    }
+    Ok(found.into_iter().map(|target| explainer.target(target)).collect())
+}
+
+/// What a name can mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Type(TypeId),
+    Member(TypeId, usize),
+    Schema(SchemaId),
+    Operation(usize),
+    Webhook(usize),
+}
+
+struct Explainer<'a> {
+    contract: &'a Contract,
+}
+
+impl Explainer<'_> {
+    fn target(&self, target: Target) -> Explanation {
+        match target {
+            Target::Type(id) => self.definition(id),
+            Target::Member(id, index) => self.member(id, index),
+            Target::Schema(id) => self.schema(id),
+            Target::Operation(index) => self.operation(&self.contract.api.operations[index], "operation"),
+            Target::Webhook(index) => self.operation(&self.contract.api.webhooks[index], "webhook"),
+        }
+    }
+
+    fn definition(&self, id: TypeId) -> Explanation {
+        let def = self.contract.shapes.get(id);
+        let word = match &def.body {
+            Body::Struct(_) | Body::Newtype(_) | Body::Pending => "struct",
+            Body::Tagged(_) | Body::ByKind(_) | Body::Enum(_) => "enum",
+        };
+        let own = TypeRef::Named(id);
+        Explanation {
+            title: format!("{word} {}, in module `{}`", def.name, def.area),
+            origins: self.origins(&def.conj),
+            description: self.description(&def.conj, def.schema),
+            form: reason::form(self.contract, def),
+            rules: self.rules(&def.conj, &own, &[]),
+            parts: self.parts(id),
+        }
+    }
+
+    fn parts(&self, id: TypeId) -> Vec<Part> {
+        let def = self.contract.shapes.get(id);
+        let variant = |wire: String, name: &str, ty: &TypeRef, presence: &str| Part {
+            wire,
+            name: name.to_owned(),
+            ty: reason::name(self.contract, ty),
+            presence: presence.to_owned(),
+            description: None,
+            rules: Vec::new(),
+        };
+        match &def.body {
+            Body::Struct(body) => (0..body.fields.len()).filter_map(|index| self.part(id, index)).collect(),
+            Body::Tagged(body) => {
+                let parts = body.variants.iter().map(|v| {
+                    let literals: Vec<String> = v.literals.iter().map(ToString::to_string).collect();
+                    variant(literals.join(" or "), &v.name, &v.ty, &format!("value of `{}`", body.tag))
+                });
+                parts.collect()
+            }
+            Body::ByKind(variants) => variants
+                .iter()
+                .map(|v| variant(constraint::type_words(v.types), &v.name, &v.ty, "JSON type"))
+                .collect(),
+            Body::Enum(list) => {
+                let parts = list.values.iter().map(|(wire, rust, doc)| Part {
+                    description: doc.clone(),
+                    ..variant(wire.clone(), rust, &TypeRef::String, "value")
+                });
+                parts.collect()
+            }
+            Body::Newtype(_) | Body::Pending => Vec::new(),
+        }
+    }
+
+    fn part(&self, id: TypeId, index: usize) -> Option<Part> {
+        let Body::Struct(body) = &self.contract.shapes.get(id).body else { return None };
+        let field = body.fields.get(index)?;
+        let covered = self.covered(&field.ty);
+        let presence = match (field.omitted, field.required) {
+            (true, _) => "written without a field: the type stands for it",
+            (false, true) => "required",
+            (false, false) => "optional",
+        };
+        Some(Part {
+            wire: field.wire.clone(),
+            name: field.name.clone(),
+            ty: reason::name(self.contract, &field.ty),
+            presence: presence.to_owned(),
+            description: self.description(&field.conj, field.describe),
+            rules: rules(constraint::member_constraints(self.contract, field, &covered)),
+        })
+    }
+
+    /// The schemas whose rules a field's own type carries and explains.
+    fn covered(&self, ty: &TypeRef) -> Vec<SchemaId> {
+        match ty {
+            TypeRef::Named(id) => {
+                let conj = &self.contract.shapes.get(*id).conj;
+                crate::shape::Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects)
+                    .members
+            }
+            TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => self.covered(inner),
+            _ => Vec::new(),
+        }
+    }
+
+    fn member(&self, id: TypeId, index: usize) -> Explanation {
+        let def = self.contract.shapes.get(id);
+        let field = match &def.body {
+            Body::Struct(body) => body.fields.get(index),
+            _ => None,
+        };
+        let (Some(field), Some(part)) = (field, self.part(id, index)) else { return self.definition(id) };
+        let form = match &field.ty {
+            TypeRef::Json => format!(
+                "`Json`, {}: JSON value because {}",
+                part.presence,
+                reason::json(self.contract, &field.conj)
+            ),
+            TypeRef::Named(inner) => {
+                let inner = self.contract.shapes.get(*inner);
+                format!("`{}`, {}: {}", inner.name, part.presence, reason::form(self.contract, inner))
+            }
+            _ => format!("`{}`, {}", part.ty, part.presence),
+        };
+        Explanation {
+            title: format!("{}.{}, `{}` on the wire", def.name, field.name, field.wire),
+            origins: self.origins(&field.conj),
+            description: part.description,
+            form,
+            rules: rules(constraint::member_constraints(self.contract, field, &[])),
+            parts: Vec::new(),
+        }
+    }
+
+    fn schema(&self, id: SchemaId) -> Explanation {
+        let conj = Conj::one(id);
+        let ty = self.contract.shapes.of(id);
+        if let TypeRef::Named(named) = ty {
+            return self.definition(*named);
+        }
+        // A schema inside others may be a field, where it has a type.
+        let field =
+            self.contract.shapes.ids().find_map(|owner| match &self.contract.shapes.get(owner).body {
+                Body::Struct(body) => {
+                    let index = body.fields.iter().position(|field| field.conj.ids.contains(&id))?;
+                    Some((owner, index))
+                }
+                _ => None,
+            });
+        if let Some((owner, index)) = field {
+            return self.member(owner, index);
+        }
+        Explanation {
+            title: format!("schema {}", self.contract.graph.location(id)),
+            origins: self.origins(&conj),
+            description: self.description(&conj, Some(id)),
+            form: match ty {
+                TypeRef::Json => "has no type of its own: a part of others, or a JSON value".to_owned(),
+                other => format!("`{}`", reason::name(self.contract, other)),
+            },
+            rules: self.rules(&conj, ty, &[]),
+            parts: Vec::new(),
+        }
+    }
+
+    fn rules(&self, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Rule> {
+        rules(constraints(self.contract, conj, ty, covered))
+    }
+
+    fn description(&self, conj: &Conj, first: Option<SchemaId>) -> Option<String> {
+        let ids = first.into_iter().chain(conj.ids.iter().rev().copied());
+        let mut schemas = ids.map(|id| self.contract.graph.schema(id));
+        let schema = schemas.find(|s| s.title.is_some() || s.description.is_some())?;
+        let text = [schema.title.clone(), schema.description.clone()].into_iter().flatten();
+        Some(text.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn origins(&self, conj: &Conj) -> Vec<String> {
+        conj.ids.iter().map(|&id| self.whereabouts(&self.contract.graph.schema(id).place)).collect()
+    }
+
+    fn whereabouts(&self, place: &Place) -> String {
+        whereabouts(self.contract, place)
+    }
+}
+
+/// Constraints in words, each once.
+fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
+    let mut out: Vec<Rule> = Vec::new();
+    for constraint in constraints {
+        let text = format!("{} {}", constraint.keyword, constraint.value);
+        let rule = Rule { text, how: constraint.how, dropped_by: constraint.dropped_by() };
+        if !out.contains(&rule) {
+            out.push(rule);
+        }
+    }
+    out
+}
+
+/// `file:line #/pointer`
+#[must_use]
+pub fn whereabouts(contract: &Contract, place: &Place) -> String {
+    let Some(source) = contract.sources.get(place.source) else { return format!("#{}", place.pointer) };
+    let before = source.text.as_bytes().get(..place.span.start as usize).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    format!("{}:{line} #{}", source.name, place.pointer)
+}

@@ -1,0 +1,66 @@
+//! What a name means: a type, a member, a place in the contract, an operation.
+
+use super::Target;
+use crate::{
+    generate::{Contract, select},
+    resolve::suggest,
+    shape::{Body, TypeId},
+};
+
+/// Everything of that name; types before schemas, operations last.
+pub(super) fn find(contract: &Contract, name: &str) -> Vec<Target> {
+    let shapes = &contract.shapes;
+    if let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == name) {
+        return vec![Target::Type(id)];
+    }
+    if let Some((owner, member)) = name.split_once('.')
+        && let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == owner)
+        && let Some(index) = members(contract, id)
+            .position(|(wire, rust)| wire == member || rust.trim_start_matches("r#") == member)
+    {
+        return vec![Target::Member(id, index)];
+    }
+    let api = &contract.api;
+    let operation =
+        api.operations.iter().position(|o| o.id == name || crate::names::field_name(&o.id) == name);
+    let webhook = api.webhooks.iter().position(|o| o.id == name || o.path == name);
+    let called: Vec<Target> =
+        operation.map(Target::Operation).into_iter().chain(webhook.map(Target::Webhook)).collect();
+    if !called.is_empty() || !name.contains(['#', '/', '.']) {
+        return called;
+    }
+    let mut out: Vec<Target> = Vec::new();
+    for id in select(&contract.graph, name) {
+        let named = match shapes.of(id) {
+            crate::shape::TypeRef::Named(named) => Target::Type(*named),
+            _ => Target::Schema(id),
+        };
+        if !out.contains(&named) {
+            out.push(named);
+        }
+    }
+    out
+}
+
+fn members(contract: &Contract, id: TypeId) -> impl Iterator<Item = (&str, &str)> {
+    let fields = match &contract.shapes.get(id).body {
+        Body::Struct(body) => body.fields.as_slice(),
+        _ => &[],
+    };
+    fields.iter().map(|field| (field.wire.as_str(), field.name.as_str()))
+}
+
+/// The nearest name that there is.
+pub(super) fn nearest(contract: &Contract, name: &str) -> Option<String> {
+    let shapes = &contract.shapes;
+    let owner = name
+        .split_once('.')
+        .map(|(owner, member)| (shapes.ids().find(|&id| shapes.get(id).name == owner), member));
+    if let Some((Some(id), member)) = owner {
+        let names = members(contract, id).flat_map(|(wire, rust)| [wire, rust]);
+        return suggest::nearest(member, names).map(|near| format!("{}.{near}", shapes.get(id).name));
+    }
+    let types = shapes.types.iter().map(|def| def.name.as_str());
+    let calls = contract.api.operations.iter().chain(&contract.api.webhooks).map(|o| o.id.as_str());
+    suggest::nearest(name, types.chain(calls)).map(str::to_owned)
+}

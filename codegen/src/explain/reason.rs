@@ -1,0 +1,95 @@
+//! Why a type looks the way it does, in words.
+
+use super::constraint::type_words;
+use crate::{
+    generate::Contract,
+    schema::Types,
+    shape::{Body, Conj, Facts, IntKind, TypeDef, TypeRef},
+};
+
+/// The form of a type and what in the schema decided it.
+#[must_use]
+pub fn form(contract: &Contract, def: &TypeDef) -> String {
+    let facts = Facts::of(&contract.graph, &def.conj, contract.options.implied_objects);
+    match &def.body {
+        Body::Struct(body) => {
+            let conditional = body.fields.iter().filter(|f| f.conj.ids.is_empty()).count();
+            let count = body.fields.len();
+            let mut text = format!("struct: an object with {count} declared member{}", plural(count));
+            if facts.holders.is_empty() && conditional == 0 {
+                text.push_str(match &body.additional {
+                    Some(_) => "; undeclared members have a type of their own",
+                    None => "; undeclared members are kept as they came",
+                });
+            } else {
+                text.push_str(
+                    ", those of all branches and conditions together; which of them go together is checked, since no tag tells the branches apart",
+                );
+            }
+            text
+        }
+        Body::Tagged(body) => format!(
+            "enum by tag `{}`: each of the {} branches requires it with values of its own{}",
+            body.tag,
+            body.variants.len(),
+            if body.open { "; objects with another tag are kept" } else { "" }
+        ),
+        Body::ByKind(variants) => {
+            let kinds: Vec<String> = variants.iter().map(|v| type_words(v.types)).collect();
+            format!("enum by JSON type: {}", kinds.join(", "))
+        }
+        Body::Enum(list) if list.open => format!(
+            "open enumeration of {} texts: another branch takes any other text, so an unknown value is kept",
+            list.values.len()
+        ),
+        Body::Enum(list) => format!("enumeration: `enum` or `const` leaves {} texts", list.values.len()),
+        Body::Newtype(TypeRef::Json) => format!("JSON value because {}", json(contract, &def.conj)),
+        Body::Newtype(inner) => {
+            format!("newtype around `{}`: one value with a name and rules of its own", name(contract, inner))
+        }
+        Body::Pending => "undecided".to_owned(),
+    }
+}
+
+/// Why a place stays a JSON value.
+#[must_use]
+pub fn json(contract: &Contract, conj: &Conj) -> &'static str {
+    let facts = Facts::of(&contract.graph, conj, contract.options.implied_objects);
+    if facts.dynamic {
+        "`$dynamicRef` means another schema wherever it is reached from"
+    } else if facts.types.is_empty() {
+        "no value is valid there"
+    } else if facts.types == Types::NULL {
+        "only `null` is valid there"
+    } else if facts.members.is_empty() || (facts.types == Types::ALL && facts.holders.is_empty()) {
+        "the schema takes any JSON type"
+    } else {
+        "its branches differ and nothing in a value tells them apart"
+    }
+}
+
+/// A type as generated code writes it.
+#[must_use]
+pub fn name(contract: &Contract, ty: &TypeRef) -> String {
+    let of = |inner: &TypeRef| name(contract, inner);
+    match ty {
+        TypeRef::Json => "Json".to_owned(),
+        TypeRef::Bool => "bool".to_owned(),
+        TypeRef::Int(IntKind::I64) => "i64".to_owned(),
+        TypeRef::Int(IntKind::U64) => "u64".to_owned(),
+        TypeRef::Number => "Number".to_owned(),
+        TypeRef::String => "String".to_owned(),
+        TypeRef::Secret => "Secret".to_owned(),
+        TypeRef::Named(id) => contract.shapes.get(*id).name.clone(),
+        TypeRef::Replaced(path, _) => path.clone(),
+        TypeRef::Vec(inner) => format!("Vec<{}>", of(inner)),
+        TypeRef::Map(inner) => format!("Map<{}>", of(inner)),
+        TypeRef::Nullable(inner) => format!("Nullable<{}>", of(inner)),
+        TypeRef::Boxed(inner) => format!("Box<{}>", of(inner)),
+        TypeRef::Tuple(inner) => format!("({})", inner.iter().map(of).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

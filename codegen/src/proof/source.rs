@@ -1,0 +1,64 @@
+//! The schemas that a type was made for, as one document.
+
+use serde_json::{Value, json};
+
+use crate::{
+    drift::document::Writer,
+    generate::Contract,
+    schema::{Graph, SchemaId, Types},
+    shape::{Conj, Facts, TypeDef},
+};
+
+/// What the schemas of a type say together; `None` when an engine could misread it.
+///
+/// `assumed` writes out what `implied-objects` reads between the lines.
+pub(super) fn document(contract: &Contract, def: &TypeDef, assumed: bool) -> Option<Value> {
+    let writer = Writer { graph: &contract.graph, prefix: 's' };
+    let mut document = writer.whole(&def.conj.ids)?;
+    if def.conj.within != Types::ALL {
+        document["type"] = names(def.conj.within);
+    }
+    if assumed && contract.options.implied_objects {
+        let implied = implied(&contract.graph, &def.conj);
+        if let Some(types) = implied {
+            document["type"] = names(types.and(def.conj.within));
+        }
+        let definitions = document.get_mut("$defs").and_then(Value::as_object_mut)?;
+        for (name, schema) in definitions.iter_mut() {
+            let id = name.get(1..).and_then(|number| number.parse().ok()).map(SchemaId);
+            let implied = id.and_then(|id| self::implied(&contract.graph, &Conj::one(id)));
+            if let (Some(types), Some(schema)) = (implied, schema.as_object_mut()) {
+                schema.insert("type".to_owned(), names(types));
+            }
+        }
+    }
+    Some(document)
+}
+
+/// The types that keywords imply and no `type` states.
+fn implied(graph: &Graph, conj: &Conj) -> Option<Types> {
+    let stated = Facts::of(graph, conj, false).types;
+    let read = Facts::of(graph, conj, true).types;
+    (stated != read).then_some(read)
+}
+
+fn names(types: Types) -> Value {
+    let all = [
+        (Types::NULL, "null"),
+        (Types::BOOLEAN, "boolean"),
+        (Types::NUMBER, "number"),
+        (Types::INTEGER, "integer"),
+        (Types::STRING, "string"),
+        (Types::ARRAY, "array"),
+        (Types::OBJECT, "object"),
+    ];
+    let mut left = types;
+    let mut out = Vec::new();
+    for (kind, name) in all {
+        if left.contains(kind) {
+            out.push(name);
+            left = left.without(kind);
+        }
+    }
+    json!(out)
+}

@@ -1,0 +1,125 @@
+//! Types against their schemas, also types that were made wrong on purpose.
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    generate::Project,
+    shape::{Body, IntKind, TypeRef},
+};
+
+fn contract(definitions: &serde_json::Value) -> Contract {
+    let text = json!({ "$id": "https://example.org/a", "type": "object", "$defs": definitions }).to_string();
+    let sources = Sources::from_texts(&[("a.schema.json", "", &text)]).unwrap();
+    Project::default().understand(sources).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn proof(contract: &Contract, name: &str) -> Proof {
+    let found = prove(contract, |_| {}).into_iter().find(|(id, _)| contract.shapes.get(*id).name == name);
+    found.unwrap_or_else(|| panic!("no type {name}")).1
+}
+
+/// The type with this name, made wrong.
+fn spoil(contract: &mut Contract, name: &str, spoil: impl FnOnce(&mut Body)) {
+    let def = contract.shapes.types.iter_mut().find(|def| def.name == name).unwrap();
+    spoil(&mut def.body);
+}
+
+#[test]
+fn what_a_type_accepts_is_a_schema() {
+    let contract = contract(&json!({ "lot": {
+        "type": "object", "required": ["amount"], "additionalProperties": false,
+        "properties": { "amount": { "type": "integer", "minimum": 1 }, "note": { "type": ["string", "null"] } },
+    } }));
+    let id = contract.shapes.ids().find(|&id| contract.shapes.get(id).name == "Lot").unwrap();
+    let key = format!("t{}", id.0);
+    assert_eq!(
+        accepted(&contract.shapes, id)["$defs"][key],
+        json!({
+            "type": "object",
+            "required": ["amount"],
+            "properties": {
+                "amount": { "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX },
+                "note": { "anyOf": [{ "type": "null" }, { "type": "string" }] },
+            },
+        })
+    );
+}
+
+#[test]
+fn proofs() {
+    let contract = contract(&json!({
+        "plain": { "type": "object", "properties": { "a": { "type": "string", "maxLength": 3 } } },
+        "bounded": { "type": "integer", "minimum": 0, "maximum": 9 },
+        "unbounded": { "type": "integer" },
+        "implied": { "properties": { "a": { "type": "string" } } },
+        "listed": { "type": "string", "enum": ["a", "b"] },
+        "tagged": { "oneOf": [
+            { "type": "object", "required": ["op"], "properties": { "op": { "const": "add" }, "n": { "type": "number" } } },
+            { "type": "object", "required": ["op"], "properties": { "op": { "const": "drop" } } },
+        ] },
+        "tree": { "type": "object", "properties": { "kids": { "type": "array", "items": { "$ref": "#/$defs/tree" } } } },
+    }));
+    for (name, expect) in [
+        ("Plain", "proven"),
+        ("Bounded", "proven"),
+        ("Unbounded", "assumed"),
+        ("Implied", "assumed"),
+        ("Listed", "proven"),
+        ("Tagged", "proven"),
+        ("Tree", "tested"),
+    ] {
+        assert_eq!(proof(&contract, name).word(), expect, "{name}");
+    }
+}
+
+#[test]
+fn a_narrow_type_is_a_gap_with_an_instance() {
+    let definitions = json!({ "lot": {
+        "type": "object", "required": ["unit"], "properties": { "unit": { "enum": ["KG", "PIECE"] }, "note": { "type": ["string", "null"] } },
+    } });
+    let mut wrong = contract(&definitions);
+    spoil(&mut wrong, "Lot", |body| {
+        let Body::Struct(body) = body else { panic!("no struct") };
+        body.fields
+            .iter_mut()
+            .filter(|field| field.wire == "note")
+            .for_each(|field| field.ty = TypeRef::String);
+    });
+    let Proof::Gap(Some(instance)) = proof(&wrong, "Lot") else { panic!("no gap") };
+    assert_eq!(instance.pointer("/note"), Some(&Json::Null));
+    let mut wrong = contract(&definitions);
+    spoil(&mut wrong, "Lot", |body| *body = Body::Newtype(TypeRef::Int(IntKind::U64)));
+    assert!(matches!(proof(&wrong, "Lot"), Proof::Gap(_)));
+}
+
+/// A union that stands in its own place can never be read.
+#[test]
+fn a_type_inside_itself_is_a_gap() {
+    let mut wrong = contract(&json!({ "value": { "anyOf": [{ "type": "string" }, { "type": "boolean" }] } }));
+    let id = wrong.shapes.ids().find(|&id| wrong.shapes.get(id).name == "Value").unwrap();
+    spoil(&mut wrong, "Value", |body| {
+        let Body::ByKind(variants) = body else { panic!("no enum by type") };
+        variants[0].ty = TypeRef::Boxed(Box::new(TypeRef::Named(id)));
+    });
+    assert!(matches!(proof(&wrong, "Value"), Proof::Gap(Some(_))));
+}
+
+#[test]
+fn samples_are_valid_and_always_the_same() {
+    let definitions = json!({ "op": {
+        "type": "object", "required": ["id", "list"], "additionalProperties": false,
+        "properties": {
+            "id": { "type": "string", "pattern": "^[a-z]{2}-[0-9]+$", "maxLength": 9 },
+            "list": { "type": "array", "minItems": 2, "uniqueItems": true, "items": { "type": "integer", "multipleOf": 5 } },
+            "when": { "type": "string", "format": "date-time" },
+        },
+        "if": { "required": ["when"] }, "then": { "properties": { "id": { "minLength": 5 } } },
+    } });
+    let (first, second) = (contract(&definitions), contract(&definitions));
+    let def = first.shapes.types.iter().find(|def| def.name == "Op").unwrap();
+    let values = samples(&first, def);
+    assert!(values.len() > 3, "{values:?}");
+    let again = second.shapes.types.iter().find(|def| def.name == "Op").unwrap();
+    assert_eq!(values, samples(&second, again));
+}

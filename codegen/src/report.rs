@@ -1,0 +1,288 @@
+//! What a run made of a contract: its types, where they are looser than the schemas and what
+//! enforces the rest, what was assumed, what engines lost, what is proven.
+
+mod print;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::{
+    config::Config,
+    explain::{How, constraint, reason, whereabouts},
+    generate::{Contract, Generated},
+    lower::Loss,
+    proof::Proof,
+    shape::{Body, Conj, Facts, TypeId, TypeRef},
+};
+
+/// The report of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Title and version of the contract.
+    pub title: String,
+    /// What there is, by what it is called: `structs`, `fields`, `operations`.
+    pub counts: Vec<(&'static str, usize)>,
+    /// Constraints by keyword, and by what enforces them.
+    pub constraints: BTreeMap<&'static str, BTreeMap<How, usize>>,
+    /// Types that hold more than their schemas accept.
+    pub looser: Vec<Looser>,
+    /// What the options assume.
+    pub assumptions: Vec<String>,
+    /// What engines lost: engine, what, where, what enforces it.
+    pub losses: Vec<Lost>,
+    /// What is known about each type, in order of the types.
+    pub proofs: Vec<(String, Proof)>,
+}
+
+/// A place whose type holds more than its schema accepts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Looser {
+    /// `Type` or `Type.member`
+    pub name: String,
+    /// `file:line #/pointer`
+    pub place: String,
+    /// What it is instead, and why.
+    pub what: String,
+    /// What enforces the rest.
+    pub enforced: &'static str,
+}
+
+/// What an engine lost at how many places.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lost {
+    /// The engine.
+    pub engine: &'static str,
+    /// What it cannot carry.
+    pub what: String,
+    /// What enforces or restores it.
+    pub enforced: String,
+    /// Where, `file:line #/pointer`.
+    pub places: Vec<String>,
+}
+
+/// Puts together what there is to say; `proofs` come from [`crate::proof::prove`].
+#[must_use]
+pub fn report(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Proof)>) -> Report {
+    let contract = &generated.contract;
+    let name = |id: TypeId| contract.shapes.get(id).name.clone();
+    Report {
+        title: format!("{} {}", contract.api.title, contract.api.version).trim().to_owned(),
+        counts: counts(contract),
+        constraints: constraints(contract),
+        looser: looser(contract),
+        assumptions: assumptions(config, contract, &proofs),
+        losses: losses(contract, &generated.losses),
+        proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
+    }
+}
+
+/// What there is, by what it is called; what `generate` prints too.
+#[must_use]
+pub fn counts(contract: &Contract) -> Vec<(&'static str, usize)> {
+    let mut all = [0usize; 7];
+    for def in &contract.shapes.types {
+        match &def.body {
+            Body::Struct(body) => {
+                all[1] += 1;
+                all[6] += body.fields.len();
+            }
+            Body::Tagged(_) => all[2] += 1,
+            Body::ByKind(_) => all[3] += 1,
+            Body::Enum(_) => all[4] += 1,
+            Body::Newtype(_) | Body::Pending => all[5] += 1,
+        }
+    }
+    all[0] = contract.shapes.types.len();
+    let names =
+        ["types", "structs", "tagged enums", "enums by JSON type", "enumerations", "newtypes", "fields"];
+    let mut out: Vec<(&'static str, usize)> = names.into_iter().zip(all).collect();
+    out.push(("operations", contract.api.operations.len()));
+    out.push(("webhooks", contract.api.webhooks.len()));
+    out.push(("schemas", contract.graph.schemas.len()));
+    out.push(("documents", contract.sources.sources.len()));
+    out
+}
+
+/// Every place with a type: the types themselves and their fields.
+fn places(contract: &Contract) -> Vec<(String, Conj, TypeRef)> {
+    let mut out = Vec::new();
+    for id in contract.shapes.ids() {
+        let def = contract.shapes.get(id);
+        out.push((def.name.clone(), def.conj.clone(), TypeRef::Named(id)));
+        if let Body::Struct(body) = &def.body {
+            out.extend(
+                body.fields
+                    .iter()
+                    .map(|f| (format!("{}.{}", def.name, f.name), f.conj.clone(), f.ty.clone())),
+            );
+        }
+    }
+    out
+}
+
+fn constraints(contract: &Contract) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
+    let mut all = Vec::new();
+    for id in contract.shapes.ids() {
+        let def = contract.shapes.get(id);
+        all.extend(constraint::constraints(contract, &def.conj, &TypeRef::Named(id), &[]));
+        if let Body::Struct(body) = &def.body {
+            all.extend(
+                body.fields.iter().flat_map(|field| constraint::member_constraints(contract, field, &[])),
+            );
+        }
+    }
+    let mut out: BTreeMap<&'static str, BTreeMap<How, usize>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for found in all {
+        // A schema that several places share is written once.
+        if seen.insert((found.schema, found.keyword, found.value)) {
+            *out.entry(found.keyword).or_default().entry(found.how).or_default() += 1;
+        }
+    }
+    out
+}
+
+fn looser(contract: &Contract) -> Vec<Looser> {
+    let mut out = Vec::new();
+    for (name, conj, ty) in places(contract) {
+        let facts = Facts::of(&contract.graph, &conj, contract.options.implied_objects);
+        let place = conj.ids.last().map(|&id| whereabouts(contract, &contract.graph.schema(id).place));
+        let mut say = |what: String, enforced: &'static str| {
+            out.push(Looser { name: name.clone(), place: place.clone().unwrap_or_default(), what, enforced });
+        };
+        let says_something =
+            constraint::constraints(contract, &conj, &ty, &[]).iter().any(|c| c.how == How::Tables);
+        match &ty {
+            TypeRef::Json if says_something => {
+                say(format!("a JSON value: {}", reason::json(contract, &conj)), "the tables");
+            }
+            TypeRef::Vec(inner) if **inner == TypeRef::Json && positions(contract, &facts) => {
+                say(
+                    "a list of JSON values: its positions have schemas of their own".to_owned(),
+                    "the tables",
+                );
+            }
+            TypeRef::Replaced(path, _) => say(format!("`{path}`, a type of the owner's"), "that type"),
+            TypeRef::Named(id) => match &contract.shapes.get(*id).body {
+                Body::Newtype(TypeRef::Json) if says_something && !name.contains('.') => {
+                    say(format!("a JSON value: {}", reason::json(contract, &conj)), "the tables");
+                }
+                Body::Struct(_) if !facts.holders.is_empty() && !name.contains('.') => {
+                    say(
+                        "a struct of the members of all branches: no tag tells them apart".to_owned(),
+                        "`is_valid`",
+                    );
+                }
+                Body::Struct(_) if !facts.conditional.is_empty() && !name.contains('.') => {
+                    say("a struct without the conditions on its members".to_owned(), "`is_valid`");
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn positions(contract: &Contract, facts: &Facts) -> bool {
+    facts.members.iter().any(|&id| !contract.graph.schema(id).prefix_items.is_empty())
+}
+
+fn assumptions(config: &Config, contract: &Contract, proofs: &[(TypeId, Proof)]) -> Vec<String> {
+    let types = &config.types;
+    let assumed = proofs.iter().filter(|(_, proof)| *proof == Proof::Assumed).count();
+    let implied = contract.graph.ids().filter(|&id| {
+        let of = |implied| Facts::of(&contract.graph, &Conj::one(id), implied).types;
+        of(true) != of(false)
+    });
+    let implied = implied.count();
+    let mut out = Vec::new();
+    if types.implied_objects && implied > 0 {
+        out.push(format!(
+            "implied-objects: {implied} schemas without `type` are read as what their keywords speak about"
+        ));
+    }
+    if types.unbounded_integers == crate::config::UnboundedIntegers::I64 {
+        out.push(
+            "unbounded-integers = \"i64\": an integer beyond 64 bits is refused when it is read".to_owned(),
+        );
+    }
+    if assumed > 0 {
+        out.push(format!("{assumed} types hold all that their schemas accept only under these assumptions"));
+    }
+    for (schema, path) in &config.replace {
+        out.push(format!("replace: `{path}` holds all that `{schema}` accepts"));
+    }
+    out
+}
+
+fn losses(contract: &Contract, losses: &[Loss]) -> Vec<Lost> {
+    let mut all: BTreeMap<(&'static str, &str, &str), Vec<String>> = BTreeMap::new();
+    for loss in losses {
+        let places = all.entry((loss.engine, &loss.what, &loss.enforced)).or_default();
+        places.push(whereabouts(contract, &loss.place));
+    }
+    let lost = |((engine, what, enforced), places): ((&'static str, &str, &str), Vec<String>)| Lost {
+        engine,
+        what: what.to_owned(),
+        enforced: enforced.to_owned(),
+        places,
+    };
+    all.into_iter().map(lost).collect()
+}
+
+impl Report {
+    /// Values that a schema accepts and its type does not hold: bugs of the generator.
+    pub fn gaps(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+        self.proofs.iter().filter_map(|(name, proof)| match proof {
+            Proof::Gap(instance) => Some((name.as_str(), instance.as_ref().map(ToString::to_string))),
+            _ => None,
+        })
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let constraints: serde_json::Map<String, Value> = self
+            .constraints
+            .iter()
+            .map(|(keyword, by)| {
+                let by: serde_json::Map<String, Value> =
+                    by.iter().map(|(how, count)| (how.words().to_owned(), json!(count))).collect();
+                ((*keyword).to_owned(), Value::Object(by))
+            })
+            .collect();
+        let proof = |(name, proof): &(String, Proof)| {
+            let detail = match proof {
+                Proof::Tested(count) => json!(count),
+                Proof::Gap(Some(instance)) => instance.to_value(),
+                Proof::Skipped(reason) => json!(reason),
+                _ => Value::Null,
+            };
+            json!({ "type": name, "proof": proof.word(), "detail": detail })
+        };
+        let counts: serde_json::Map<String, Value> =
+            self.counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+        let looser =
+            |l: &Looser| json!({ "name": l.name, "place": l.place, "what": l.what, "enforced": l.enforced });
+        let lost = |l: &Lost| json!({ "engine": l.engine, "what": l.what, "enforced": l.enforced, "places": l.places });
+        json!({
+            "title": self.title,
+            "counts": counts,
+            "constraints": constraints,
+            "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
+            "assumptions": self.assumptions,
+            "losses": self.losses.iter().map(lost).collect::<Vec<_>>(),
+            "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
+        })
+    }
+
+    /// For people; `markdown` for a file or a pull request.
+    #[must_use]
+    pub fn text(&self, markdown: bool) -> String {
+        print::text(self, markdown)
+    }
+}

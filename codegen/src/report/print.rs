@@ -1,0 +1,146 @@
+//! Reports as text, plain or Markdown; the same words in both.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use super::Report;
+use crate::{explain::How, proof::Proof};
+
+pub(super) fn text(report: &Report, markdown: bool) -> String {
+    let mut page = Page { out: String::new(), markdown };
+    page.heading(1, if report.title.is_empty() { "The contract" } else { &report.title });
+    let counts: Vec<String> =
+        report.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
+    page.line(&format!("{}.", counts.join(", ")));
+
+    page.heading(2, "Constraints, and what enforces them");
+    let hows = [How::Type, How::Check, How::Tables, How::Owner];
+    let rows = report.constraints.iter().map(|(keyword, by)| {
+        let counts = hows.iter().map(|how| by.get(how).map_or_else(String::new, ToString::to_string));
+        std::iter::once((*keyword).to_owned()).chain(counts).collect()
+    });
+    page.table(&["keyword", "type", "is_valid", "tables", "owner"], rows.collect());
+
+    page.heading(2, "Types that hold more than their schemas accept");
+    if report.looser.is_empty() {
+        page.line("None.");
+    }
+    for each in &report.looser {
+        page.item(&format!("{}: {}; {} enforces the rest.", page.code(&each.name), each.what, each.enforced));
+        page.detail(&each.place);
+    }
+
+    page.heading(2, "Assumptions");
+    if report.assumptions.is_empty() {
+        page.line("None.");
+    }
+    report.assumptions.iter().for_each(|each| page.item(each));
+
+    page.heading(2, "What engines do not carry");
+    if report.losses.is_empty() {
+        page.line("Nothing.");
+    }
+    for lost in &report.losses {
+        let count = lost.places.len();
+        let times = if count > 1 { format!(" ({count} places)") } else { String::new() };
+        page.item(&format!("{}: {}{times} → {}", lost.engine, lost.what, lost.enforced));
+        if let Some(place) = lost.places.first() {
+            page.detail(place);
+        }
+    }
+
+    page.heading(2, "Whether each type holds all that its schema accepts");
+    proofs(report, &mut page);
+    page.out
+}
+
+fn proofs(report: &Report, page: &mut Page) {
+    let mut by: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, proof) in &report.proofs {
+        by.entry(proof.word()).or_default().push(name);
+    }
+    let counts: Vec<String> = by.iter().map(|(word, names)| format!("{} {word}", names.len())).collect();
+    page.line(&format!("{}.", counts.join(", ")));
+    for (name, proof) in &report.proofs {
+        let name = page.code(name);
+        match proof {
+            Proof::Proven | Proof::Assumed => {}
+            Proof::Tested(count) => {
+                page.item(&format!("{name}: not provable; {count} generated instances are held."))
+            }
+            Proof::Gap(Some(instance)) => {
+                page.item(&format!("{name}: GAP, it cannot hold {}", page.code(&instance.to_string())))
+            }
+            Proof::Gap(None) => page
+                .item(&format!("{name}: GAP, it is proven not to hold everything; no instance was found.")),
+            Proof::Skipped(reason) => page.item(&format!("{name}: skipped, {reason}.")),
+        }
+    }
+}
+
+struct Page {
+    out: String,
+    markdown: bool,
+}
+
+impl Page {
+    fn heading(&mut self, level: usize, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        // Writing into a string does not fail.
+        let _ = if self.markdown {
+            writeln!(self.out, "{} {text}\n", "#".repeat(level))
+        } else {
+            let line = if level == 1 { "=" } else { "-" };
+            writeln!(self.out, "{text}\n{}", line.repeat(text.chars().count()))
+        };
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    fn item(&mut self, text: &str) {
+        let _ = writeln!(self.out, "- {text}");
+    }
+
+    fn detail(&mut self, place: &str) {
+        if !place.is_empty() {
+            let place = self.code(place);
+            let _ = writeln!(self.out, "  {place}");
+        }
+    }
+
+    fn code(&self, text: &str) -> String {
+        if self.markdown && !text.contains('`') { format!("`{text}`") } else { text.to_owned() }
+    }
+
+    fn table(&mut self, head: &[&str], rows: Vec<Vec<String>>) {
+        if self.markdown {
+            let _ = writeln!(self.out, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
+            for row in rows {
+                let _ = writeln!(self.out, "| {} |", row.join(" | "));
+            }
+            return;
+        }
+        let first = rows
+            .iter()
+            .filter_map(|row| row.first())
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(7);
+        let mut print = |cells: &[&str]| {
+            let mut cells = cells.iter();
+            let mut line = format!("{:first$}", cells.next().unwrap_or(&""));
+            cells.for_each(|cell| {
+                let _ = write!(line, " {cell:>9}");
+            });
+            let _ = writeln!(self.out, "{}", line.trim_end());
+        };
+        print(head);
+        for row in &rows {
+            print(&row.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+}

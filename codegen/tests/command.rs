@@ -1,0 +1,277 @@
+//! The command as people and programs call it: exit codes, words, files.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// A folder of its own for a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("command-{name}"));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        let folder = Self(path);
+        folder.put("tickets.yaml", TICKETS);
+        folder
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let output = Command::new(env!("CARGO_BIN_EXE_contract-codegen"))
+            .args(args)
+            .current_dir(&self.0)
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
+        Ran {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    fn ended(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// The lines of `--json`, the summary last.
+    fn lines(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn summary(&self) -> Value {
+        self.lines().pop().unwrap()["summary"].clone()
+    }
+}
+
+const TICKETS: &str = r"
+openapi: 3.1.0
+info: { title: Tickets, version: '1.0' }
+paths:
+  /tickets/{id}:
+    get:
+      operationId: readTicket
+      summary: One ticket
+      parameters: [{ name: id, in: path, required: true, schema: { type: string, minLength: 4 } }]
+      responses:
+        '200': { description: it, content: { application/json: { schema: { $ref: '#/components/schemas/Ticket' } } } }
+    put:
+      operationId: writeTicket
+      parameters: [{ name: id, in: path, required: true, schema: { type: string, minLength: 4 } }]
+      requestBody: { required: true, content: { application/json: { schema: { $ref: '#/components/schemas/Ticket' } } } }
+      responses: { '204': { description: done } }
+components:
+  schemas:
+    Ticket:
+      type: object
+      description: A seat in a train.
+      required: [seat, fare]
+      properties:
+        seat: { type: integer, minimum: 1, maximum: 99 }
+        fare: { $ref: '#/components/schemas/Fare' }
+        note: { type: [string, 'null'], maxLength: 40 }
+        refund: { type: boolean }
+        reason: { type: string }
+      dependentRequired: { refund: [reason] }
+    Fare:
+      oneOf:
+        - { type: object, required: [kind, price], properties: { kind: { const: full }, price: { type: number } } }
+        - { type: object, required: [kind], properties: { kind: { const: free } } }
+";
+
+#[test]
+fn generate_writes_a_package_and_only_what_changed() {
+    let folder = Folder::new("generate");
+    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
+    assert_eq!(ran.out, "");
+    for words in
+        ["created api/Cargo.toml", "created api/src/models.rs", "2 operations", "0 warnings", "progenitor"]
+    {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    let manifest = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
+    assert!(manifest.contains("name = \"tickets\""), "{manifest}");
+    assert!(folder.0.join("api/runtime/src/lib.rs").exists());
+    let again = folder.run(&["generate", "tickets.yaml", "-o", "api", "--json"]).ended(0);
+    let summary = again.summary();
+    assert_eq!(summary["changed"], serde_json::json!({}));
+    assert_eq!((&summary["exit"], &summary["counts"]["operations"]), (&0.into(), &2.into()));
+}
+
+#[test]
+fn options_of_the_command_line_count() {
+    let folder = Folder::new("options");
+    let args = [
+        "generate",
+        "tickets.yaml",
+        "-o",
+        "api",
+        "--package",
+        "seats",
+        "--no-client",
+        "--no-server",
+        "--runtime",
+        "../rt",
+    ];
+    folder.run(&args).ended(0);
+    let manifest = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
+    assert!(manifest.contains("name = \"seats\"") && manifest.contains("path = \"../rt\""), "{manifest}");
+    for gone in ["src/client.rs", "src/server.rs", "runtime"] {
+        assert!(!folder.0.join("api").join(gone).exists(), "{gone}");
+    }
+    folder.run(&["generate", "tickets.yaml", "-o", "modules", "--layout", "modules"]).ended(0);
+    assert!(folder.0.join("modules/root.rs").exists() && !folder.0.join("modules/Cargo.toml").exists());
+}
+
+#[test]
+fn check_shows_the_difference_and_the_repair() {
+    let folder = Folder::new("check");
+    folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
+    folder.run(&["check", "tickets.yaml", "--output", "api"]).ended(0);
+    folder.put("tickets.yaml", &TICKETS.replace("maximum: 99", "maximum: 120"));
+    let ran = folder.run(&["check", "tickets.yaml", "--output", "api"]).ended(1);
+    assert!(
+        ran.out.contains("--- src/") && ran.out.contains("\n+") && ran.out.contains("\n@@ "),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.err.contains("help: run `contract-codegen generate tickets.yaml --output api`"),
+        "{}",
+        ran.err
+    );
+    let ran = folder.run(&["check", "tickets.yaml", "--output", "api", "--json"]).ended(1);
+    let summary = ran.summary();
+    assert_eq!(summary["exit"], 1);
+    assert!(summary["difference"].as_str().unwrap().contains("+++"));
+    assert_eq!(summary["repair"], "contract-codegen generate tickets.yaml --output api");
+    folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
+    folder.run(&["check", "tickets.yaml", "--output", "api"]).ended(0);
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_refused() {
+    let folder = Folder::new("foreign");
+    let ran = folder.run(&["generate", "tickets.yaml", "--output", "."]).ended(2);
+    assert!(ran.err.contains("holds files that the generator did not write"), "{}", ran.err);
+    assert!(folder.0.join("tickets.yaml").exists());
+}
+
+#[test]
+fn a_broken_contract_names_file_line_and_pointer() {
+    let folder = Folder::new("broken");
+    folder.put("tickets.yaml", &TICKETS.replace("minimum: 1,", "minimum: many,"));
+    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(3);
+    assert!(ran.err.contains("tickets.yaml:24:"), "{}", ran.err);
+    assert!(ran.err.contains("/properties/seat/minimum"), "{}", ran.err);
+    assert!(!folder.0.join("api").exists());
+    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api", "--json"]).ended(3);
+    let lines = ran.lines();
+    assert_eq!((&lines[0]["severity"], &lines[0]["line"]), (&"error".into(), &24.into()));
+    assert_eq!(lines[0]["pointer"], "/components/schemas/Ticket/properties/seat/minimum");
+    assert_eq!(ran.summary()["exit"], 3);
+}
+
+#[test]
+fn what_cannot_be_read_and_what_cannot_be_meant() {
+    let folder = Folder::new("usage");
+    let ran = folder.run(&["report", "missing.json"]).ended(4);
+    assert!(ran.err.contains("cannot read missing.json"), "{}", ran.err);
+    folder.run(&["generate", "tickets.yaml"]).ended(2);
+    folder.run(&["explain", "Ticket"]).ended(2);
+    folder.put("a.toml", "inputs = [\"tickets.yaml\"]");
+    folder.run(&["report", "a.toml", "a.toml"]).ended(2);
+    folder.put("a.toml", "inputs = [\"tickets.yaml\"]\ncolour = 1");
+    let ran = folder.run(&["report", "a.toml"]).ended(3);
+    assert!(ran.err.contains("colour"), "{}", ran.err);
+    for command in ["", "generate", "check", "lower", "explain", "report"] {
+        let help = folder
+            .run(&[command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>())
+            .ended(0);
+        assert!(help.out.contains("Example"), "{command}: {}", help.out);
+    }
+    let help = folder.run(&["--help"]).out;
+    assert!(help.contains("Exit codes:") && help.contains("70"), "{help}");
+}
+
+#[test]
+fn lower_prints_openapi_3_0() {
+    let folder = Folder::new("lower");
+    let ran = folder.run(&["lower", "tickets.yaml", "--losses"]).ended(0);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(document["openapi"], "3.0.3");
+    assert!(ran.err.contains("progenitor: limits of parameter `id`"), "{}", ran.err);
+    let ran = folder.run(&["lower", "tickets.yaml", "--json"]).ended(0);
+    assert_eq!(ran.summary()["document"], document);
+    assert!(ran.summary()["losses"].as_array().is_some_and(|losses| !losses.is_empty()));
+}
+
+#[test]
+fn explain_says_where_from_and_what_enforces() {
+    let folder = Folder::new("explain");
+    let ran = folder.run(&["explain", "Ticket", "tickets.yaml"]).ended(0);
+    for words in [
+        "struct Ticket, in module `models`",
+        "from tickets.yaml:20 #/components/schemas/Ticket",
+        "A seat in a train.",
+        "seat: i64, required",
+        "- maximum 99: by `is_valid` (dropped by progenitor and typify)",
+        "- dependentRequired refund needs reason: by `is_valid`",
+        "note: Nullable<String>, optional",
+        "- type integer: by the type",
+    ] {
+        assert!(ran.out.contains(words), "{words}\n{}", ran.out);
+    }
+    let ran = folder.run(&["explain", "Fare", "tickets.yaml"]).ended(0);
+    assert!(ran.out.contains("enum by tag `kind`"), "{}", ran.out);
+    let ran = folder.run(&["explain", "Ticket.note", "tickets.yaml"]).ended(0);
+    assert!(ran.out.contains("/properties/note") && ran.out.contains("maxLength 40"), "{}", ran.out);
+    let ran = folder.run(&["explain", "readTicket", "tickets.yaml"]).ended(0);
+    assert!(ran.out.contains("GET /tickets/{id}") && ran.out.contains("minLength 4"), "{}", ran.out);
+    let ran = folder.run(&["explain", "#/components/schemas/Fare", "tickets.yaml", "--json"]).ended(0);
+    assert_eq!(ran.summary()["found"][0]["parts"][0]["name"], "Full");
+    for (wrong, near) in [("Tiket", "Ticket"), ("Ticket.seet", "Ticket.seat"), ("readTickets", "readTicket")]
+    {
+        let ran = folder.run(&["explain", wrong, "tickets.yaml"]).ended(2);
+        assert!(ran.err.contains(&format!("did you mean `{near}`?")), "{}", ran.err);
+    }
+}
+
+#[test]
+fn report_counts_and_proves() {
+    let folder = Folder::new("report");
+    let ran = folder.run(&["report", "tickets.yaml"]).ended(0);
+    for words in ["Tickets 1.0", "dependentRequired", "What engines do not carry", "proven"] {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("GAP"), "{}", ran.out);
+    let ran = folder.run(&["report", "tickets.yaml", "--markdown"]).ended(0);
+    assert!(ran.out.starts_with("# Tickets 1.0\n") && ran.out.contains("| keyword |"), "{}", ran.out);
+    let report = folder.run(&["report", "tickets.yaml", "--json"]).ended(0).summary()["report"].clone();
+    assert!(
+        report["proofs"].as_array().unwrap().iter().any(|p| p["type"] == "Ticket" && p["proof"] == "proven"),
+        "{report}"
+    );
+    assert_eq!(report["counts"]["operations"], 2);
+}
