@@ -8,12 +8,13 @@
 //! Schemas are compared by what they say together after `$ref` and `allOf` (`flat`), so that
 //! moving a definition or writing a reference out changes nothing. The verdicts come from the
 //! table in [`rules`]; where such a verdict must be cautious, `proof` asks whether it holds
-//! for this pair. Files are read by [`Contract::load`]; everything else here is pure.
+//! for this pair. Files are read by [`Contract::open`] and [`Contract::load`]; everything
+//! else here is pure.
 
 mod annotations;
 mod arrays;
 mod conditions;
-mod document;
+pub(crate) mod document;
 mod enumerations;
 mod finding;
 mod flat;
@@ -30,15 +31,22 @@ mod schemas;
 mod security;
 mod unions;
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     api::Api,
-    diagnostics::Diagnostics,
+    config::Config,
+    diagnostics::{Diagnostic, Diagnostics},
     load::{Sources, load},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::Graph,
 };
+
+/// The configuration that names the inputs of a contract.
+pub const CONFIGURATION: &str = "codegen.toml";
 
 /// One version of a contract: its schemas, its operations, the texts they stand in.
 #[derive(Clone, Debug)]
@@ -58,6 +66,33 @@ impl Contract {
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
         Self::new(load(inputs, mounts)?)
+    }
+
+    /// Reads a contract as its generator does: the inputs and mounts of a `codegen.toml`, or of
+    /// the one in a folder; without one, the file or everything in the folder.
+    ///
+    /// # Errors
+    /// As [`Contract::load`], and a `codegen.toml` that cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Diagnostics> {
+        let configuration = if path.is_dir() { path.join(CONFIGURATION) } else { path.to_path_buf() };
+        if !configuration.is_file() || configuration.extension().is_none_or(|ending| ending != "toml") {
+            return Self::load(&[path.to_path_buf()], &[]);
+        }
+        let refuse = |problem: String| {
+            let message = format!("cannot read {}: {problem}", configuration.display());
+            let mut problems = Diagnostics::new();
+            problems.push(Diagnostic::error("config", message));
+            problems
+        };
+        let text = fs::read_to_string(&configuration).map_err(|error| refuse(error.to_string()))?;
+        let config: Config = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+        let base = configuration.parent().unwrap_or_else(|| Path::new(""));
+        let mut inputs: Vec<PathBuf> = config.inputs.iter().map(|input| base.join(input)).collect();
+        if inputs.is_empty() {
+            inputs.push(base.to_path_buf());
+        }
+        let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
+        Self::load(&inputs, &mounts)
     }
 
     /// Reads texts: name, URI (empty: made from the name), content.

@@ -12,20 +12,20 @@ const LIMIT: usize = 300;
 
 /// Writes documents. `prefix` keeps the definitions of two graphs apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Writer<'g> {
-    pub(super) graph: &'g Graph,
-    pub(super) prefix: char,
+pub(crate) struct Writer<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) prefix: char,
 }
 
 impl Writer<'_> {
     /// Everything that the schemas say together; `None` when the engines could misread it.
-    pub(super) fn whole(&self, ids: &[SchemaId]) -> Option<Value> {
+    pub(crate) fn whole(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
         self.finish(json!({ "allOf": all }), ids)
     }
 
     /// Only what some keywords of each schema say, references and `allOf` followed before.
-    pub(super) fn only(&self, members: &[SchemaId], keywords: &[&str]) -> Option<Value> {
+    pub(crate) fn only(&self, members: &[SchemaId], keywords: &[&str]) -> Option<Value> {
         let mut all = Vec::new();
         let mut reached = BTreeSet::new();
         for id in members {
@@ -41,6 +41,12 @@ impl Writer<'_> {
         }
         let reached: Vec<SchemaId> = reached.into_iter().collect();
         self.finish(json!({ "allOf": all }), &reached)
+    }
+
+    /// Whether a schema has keywords that depend on those beside it.
+    pub(crate) fn looks_around(&self, id: SchemaId) -> bool {
+        let schema = self.graph.schema(id);
+        schema.unevaluated_properties.is_some() || schema.unevaluated_items.is_some()
     }
 
     fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
@@ -68,8 +74,12 @@ impl Writer<'_> {
         format!("{}{}", self.prefix, id.0)
     }
 
+    fn address(&self, id: SchemaId) -> String {
+        format!("#/$defs/{}", self.name(id))
+    }
+
     fn link(&self, id: SchemaId) -> Value {
-        json!({ "$ref": format!("#/$defs/{}", self.name(id)) })
+        json!({ "$ref": self.address(id) })
     }
 
     fn links(&self, ids: &[SchemaId]) -> Value {
@@ -99,7 +109,7 @@ impl Writer<'_> {
         let one = |id: Option<SchemaId>| id.map(|id| self.link(id));
         let many = |ids: &[SchemaId]| (!ids.is_empty()).then(|| self.links(ids));
         let map = |all: &[(String, SchemaId)]| (!all.is_empty()).then(|| self.named(all));
-        put("$ref", one(schema.reference));
+        put("$ref", schema.reference.map(|id| Value::String(self.address(id))));
         put("type", schema.types.map(types));
         for (key, number) in [
             ("minimum", &schema.minimum),
@@ -157,8 +167,18 @@ impl Writer<'_> {
     }
 }
 
+/// The same document for values of certain types only.
+pub(crate) fn typed(mut document: Value, only: Types) -> Value {
+    if let Some(members) = document.as_object_mut()
+        && only != Types::ALL
+    {
+        members.insert("type".to_owned(), types(only));
+    }
+    document
+}
+
 /// Every schema that another one applies.
-pub(super) fn children(schema: &Schema) -> impl Iterator<Item = SchemaId> {
+pub(crate) fn children(schema: &Schema) -> impl Iterator<Item = SchemaId> {
     let one = [
         schema.reference,
         schema.dynamic_reference.as_ref().map(|dynamic| dynamic.initial),
@@ -201,8 +221,41 @@ fn types(types: Types) -> Value {
     json!(names)
 }
 
+/// Whether a schema has one of some keywords.
+pub(crate) fn says(schema: &Schema, keywords: &[&str]) -> bool {
+    keywords.iter().any(|keyword| match *keyword {
+        "type" => schema.types.is_some(),
+        "enum" => schema.enumeration.is_some(),
+        "const" => schema.constant.is_some(),
+        "minimum" => schema.minimum.is_some(),
+        "maximum" => schema.maximum.is_some(),
+        "exclusiveMinimum" => schema.exclusive_minimum.is_some(),
+        "exclusiveMaximum" => schema.exclusive_maximum.is_some(),
+        "multipleOf" => schema.multiple_of.is_some(),
+        "minLength" => schema.min_length.is_some(),
+        "maxLength" => schema.max_length.is_some(),
+        "pattern" => schema.pattern.is_some(),
+        "minItems" => schema.min_items.is_some(),
+        "maxItems" => schema.max_items.is_some(),
+        "uniqueItems" => schema.unique_items,
+        "contains" => schema.contains.is_some(),
+        "minProperties" => schema.min_properties.is_some(),
+        "maxProperties" => schema.max_properties.is_some(),
+        "additionalProperties" => schema.additional_properties.is_some(),
+        "unevaluatedProperties" => schema.unevaluated_properties.is_some(),
+        "unevaluatedItems" => schema.unevaluated_items.is_some(),
+        "dependentRequired" => !schema.dependent_required.is_empty(),
+        "dependentSchemas" => !schema.dependent_schemas.is_empty(),
+        "anyOf" => !schema.any_of.is_empty(),
+        "oneOf" => !schema.one_of.is_empty(),
+        "not" => schema.not.is_some(),
+        "if" => schema.condition.is_some(),
+        _ => false,
+    })
+}
+
 /// The value for `serde_json`, `None` when a number would become another one.
-pub(super) fn exact(value: &Json) -> Option<Value> {
+pub(crate) fn exact(value: &Json) -> Option<Value> {
     match value {
         Json::Number(number) => {
             let written = value.to_value();

@@ -6,13 +6,14 @@ use contract_runtime::Json;
 
 use super::{
     Change, Contract, Level, Options, Spot,
+    document::says,
     flat::Flat,
     proof::{Prover, Side},
     rules::{self, Rule},
 };
 use crate::{
     load::Sources,
-    schema::SchemaId,
+    schema::{Schema, SchemaId},
     tree::Place,
 };
 
@@ -102,6 +103,8 @@ pub(super) struct Comparer<'g> {
     frames: Vec<BTreeSet<usize>>,
     /// Pairs that were only asked about; equal until shown otherwise.
     asked: HashMap<(Ids, Ids), bool>,
+    /// Per change: whether every proof that was asked for was found, whether any was.
+    proofs: HashMap<usize, (bool, bool)>,
     /// Per source: where its lines start.
     lines: BTreeMap<(bool, u32), Vec<usize>>,
 }
@@ -118,6 +121,7 @@ impl<'g> Comparer<'g> {
             memo: HashMap::new(),
             frames: Vec::new(),
             asked: HashMap::new(),
+            proofs: HashMap::new(),
             lines: BTreeMap::new(),
         }
     }
@@ -203,7 +207,7 @@ impl<'g> Comparer<'g> {
     ) {
         let Some(rule) = rules::find(rule) else { return };
         let levels = (self.raised(rule, rule.readers), self.raised(rule, rule.writers));
-        self.push(rule, levels, places, (subject, subject), message, false, None);
+        self.push(rule, levels, places, (subject, subject), message, None, None);
     }
 
     /// A change of a schema that no proof can judge.
@@ -225,12 +229,17 @@ impl<'g> Comparer<'g> {
             Use::Read => (self.raised(rule, rule.readers), Level::Same),
             Use::Write => (Level::Same, self.raised(rule, rule.writers)),
         };
-        self.push(rule, levels, places, (&at.words(), &at.base), message, false, None);
+        self.push(rule, levels, places, (&at.words(), &at.base), message, None, None);
     }
 
     /// A change of what is valid: a proof may show that it breaks nobody, a witness that it does.
     pub(super) fn set(&mut self, rule: &'static str, pair: &Pair<'g>, message: String, facet: Facet) {
-        let places = (place(&pair.old), place(&pair.new));
+        // The member that has the keyword, so that what many places share is one change.
+        let keeper = |flat: &Flat<'g>| {
+            let keeper = flat.schemas().find(|schema| says(schema, facet.keywords));
+            keeper.map(|schema| &schema.place).or_else(|| place(flat))
+        };
+        let places = (keeper(&pair.old), keeper(&pair.new));
         self.set_at(rule, pair, &pair.at, places, message, facet);
     }
 
@@ -250,7 +259,8 @@ impl<'g> Comparer<'g> {
             Use::Read => rule.readers,
             Use::Write => rule.writers,
         };
-        let (mut proven, mut witness) = (false, None);
+        // `None` where nothing asks for a proof.
+        let (mut proven, mut witness) = ((level == Level::Breaking).then_some(false), None);
         if level == Level::Breaking && self.options.proofs {
             // Readers break when the new version lets through what the old one refuses.
             let ((giving, given), (refusing, refuser)) = match usage {
@@ -259,8 +269,8 @@ impl<'g> Comparer<'g> {
             };
             let verdict = self.prover.judge((giving, given), (refusing, refuser), &facet);
             match verdict {
-                Some(Ok(())) => (level, proven) = (Level::Additive, true),
-                Some(Err(found)) => (proven, witness) = (true, found.map(|value| value.to_string())),
+                Some(Ok(())) => (level, proven) = (Level::Additive, Some(true)),
+                Some(Err(found)) => (proven, witness) = (Some(true), found.map(|value| value.to_string())),
                 None => {}
             }
         }
@@ -281,7 +291,7 @@ impl<'g> Comparer<'g> {
         (old, new): (Option<&Place>, Option<&Place>),
         (subject, base): (&str, &str),
         message: String,
-        proven: bool,
+        proven: Option<bool>,
         witness: Option<String>,
     ) {
         let old = old.map(|place| self.spot(false, place));
@@ -289,8 +299,10 @@ impl<'g> Comparer<'g> {
         let key = (rule.id, old.clone(), new.clone(), message.clone());
         let index = *self.index.entry(key).or_insert(self.changes.len());
         if let Some(change) = self.changes.get_mut(index) {
-            let decided = |change: &Change| change.level() > Level::Same;
-            change.proven = if decided(change) { change.proven && proven } else { proven };
+            let (known, asked) = self.proofs.entry(index).or_insert((true, false));
+            *known &= proven.unwrap_or(true);
+            *asked |= proven.is_some();
+            change.proven = *known && *asked;
             change.readers = change.readers.max(readers);
             change.writers = change.writers.max(writers);
             change.witness = change.witness.take().or(witness);
@@ -304,9 +316,10 @@ impl<'g> Comparer<'g> {
                 subject: subject.to_owned(),
                 uses: Vec::new(),
                 message,
-                proven,
+                proven: proven == Some(true),
                 witness,
             });
+            self.proofs.insert(index, (proven.unwrap_or(true), proven.is_some()));
         }
         self.used(index, base);
     }
@@ -341,9 +354,20 @@ fn consequence(rule: &Rule, change: &Change) -> String {
     format!("; {text}")
 }
 
-/// Where a flattened schema stands: the outermost member.
+/// Where a flattened schema stands: the outermost member that says more than where to look.
 pub(super) fn place<'g>(flat: &Flat<'g>) -> Option<&'g Place> {
-    flat.members.first().map(|id| &flat.graph.schema(*id).place)
+    let telling = flat.schemas().find(|schema| schema.reference.is_none() || !is_bare(schema));
+    telling.or_else(|| flat.schemas().next()).map(|schema| &schema.place)
+}
+
+/// Whether nothing in a schema decides what is valid, its reference aside.
+fn is_bare(schema: &Schema) -> bool {
+    let shared = schema.types.is_none() && schema.enumeration.is_none() && schema.constant.is_none();
+    let objects =
+        schema.properties.is_empty() && schema.required.is_empty() && schema.additional_properties.is_none();
+    let unions = schema.all_of.is_empty() && schema.any_of.is_empty() && schema.one_of.is_empty();
+    let scalars = schema.pattern.is_none() && schema.min_length.is_none() && schema.max_length.is_none();
+    shared && objects && unions && scalars && schema.items.is_none()
 }
 
 fn sorted(ids: &[SchemaId]) -> Vec<SchemaId> {

@@ -100,15 +100,21 @@ impl<'g> Flat<'g> {
     }
 
     pub(super) fn lower(&self) -> Option<Bound<'g>> {
-        let closed = |schema: &'g Schema| schema.minimum.as_ref().map(|value| Bound { value, exclusive: false });
-        let open = |schema: &'g Schema| schema.exclusive_minimum.as_ref().map(|value| Bound { value, exclusive: true });
+        let closed =
+            |schema: &'g Schema| schema.minimum.as_ref().map(|value| Bound { value, exclusive: false });
+        let open = |schema: &'g Schema| {
+            schema.exclusive_minimum.as_ref().map(|value| Bound { value, exclusive: true })
+        };
         let all = self.schemas().filter_map(closed).chain(self.schemas().filter_map(open));
         all.max_by(|left, right| (left.value, left.exclusive).cmp(&(right.value, right.exclusive)))
     }
 
     pub(super) fn upper(&self) -> Option<Bound<'g>> {
-        let closed = |schema: &'g Schema| schema.maximum.as_ref().map(|value| Bound { value, exclusive: false });
-        let open = |schema: &'g Schema| schema.exclusive_maximum.as_ref().map(|value| Bound { value, exclusive: true });
+        let closed =
+            |schema: &'g Schema| schema.maximum.as_ref().map(|value| Bound { value, exclusive: false });
+        let open = |schema: &'g Schema| {
+            schema.exclusive_maximum.as_ref().map(|value| Bound { value, exclusive: true })
+        };
         let all = self.schemas().filter_map(closed).chain(self.schemas().filter_map(open));
         all.min_by(|left, right| (left.value, !left.exclusive).cmp(&(right.value, !right.exclusive)))
     }
@@ -181,12 +187,20 @@ impl<'g> Flat<'g> {
                 }
             }
             // `null` alone is no enumeration.
-            let kinds = values.iter().fold(Types::default(), |all, value| all.or(type_of(value))).without(Types::NULL);
+            let kinds = values
+                .iter()
+                .fold(Types::default(), |all, value| all.or(type_of(value)))
+                .without(Types::NULL);
             if kinds.is_empty() {
                 continue;
             }
             let mut seen = Vec::new();
-            values.retain(|value| !seen.contains(value) && { seen.push(*value); true });
+            values.retain(|value| {
+                !seen.contains(value) && {
+                    seen.push(*value);
+                    true
+                }
+            });
             if others.is_empty() {
                 return Listing::Closed { values, holder: Some(union) };
             }
@@ -240,7 +254,8 @@ impl<'g> Flat<'g> {
         let mut ids = Vec::new();
         for schema in self.schemas() {
             let own = schema.properties.iter().filter(|(other, _)| other == name);
-            let matching = schema.pattern_properties.iter().filter(|(pattern, _)| proof::matches(pattern, name));
+            let matching =
+                schema.pattern_properties.iter().filter(|(pattern, _)| proof::matches(pattern, name));
             let before = ids.len();
             ids.extend(own.chain(matching).map(|(_, id)| *id));
             if ids.len() == before {
@@ -258,14 +273,16 @@ impl<'g> Flat<'g> {
 
     /// Whether undeclared names are forbidden.
     pub(super) fn closed(&self) -> bool {
-        let forbids = |id: Option<SchemaId>| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false));
+        let forbids =
+            |id: Option<SchemaId>| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false));
         self.any(|schema| forbids(schema.additional_properties) || forbids(schema.unevaluated_properties))
     }
 
     /// Every schema that the element at an index must satisfy; `None` asks for those behind all
     /// prefixes.
     pub(super) fn element(&self, index: Option<usize>) -> Vec<SchemaId> {
-        let pick = |schema: &'g Schema| index.and_then(|at| schema.prefix_items.get(at).copied()).or(schema.items);
+        let pick =
+            |schema: &'g Schema| index.and_then(|at| schema.prefix_items.get(at).copied()).or(schema.items);
         self.schemas().filter_map(pick).collect()
     }
 

@@ -15,8 +15,9 @@ use jsonschema::{
 use serde_json::{Value, json};
 
 use super::{
-    document::{Writer, exact},
+    document::{self, Writer, exact},
     finding::Facet,
+    flat::Flat,
     sample,
 };
 use crate::schema::{Graph, SchemaId};
@@ -30,12 +31,15 @@ pub(super) enum Side {
     New,
 }
 
+/// What was built from schemas of one side; `None` where that failed.
+type Known<T> = RefCell<HashMap<(Side, Vec<SchemaId>), Option<T>>>;
+
 /// Answers about both graphs, remembered.
 pub(super) struct Prover<'g> {
     old: &'g Graph,
     new: &'g Graph,
-    wholes: RefCell<HashMap<(Side, Vec<SchemaId>), Option<CanonicalSchema>>>,
-    validators: RefCell<HashMap<(Side, Vec<SchemaId>), Option<Validator>>>,
+    wholes: Known<CanonicalSchema>,
+    validators: Known<Validator>,
 }
 
 /// `Ok`: nothing is lost. `Err`: something is, with a value if one was found.
@@ -61,11 +65,17 @@ impl<'g> Prover<'g> {
         (refusing, refuser): (Side, &[SchemaId]),
         facet: &Facet,
     ) -> Option<Verdict> {
-        let barrier = self.writer(refusing).only(refuser, facet.keywords)?;
+        let writer = self.writer(refusing);
+        // What is unevaluated depends on everything beside it.
+        let spread = facet.keywords.iter().any(|keyword| keyword.starts_with("unevaluated"))
+            && refuser.iter().any(|id| writer.looks_around(*id));
+        let barrier = if spread { writer.whole(refuser)? } else { writer.only(refuser, facet.keywords)? };
         if let Some(witness) = self.witness(giving, given, &barrier, facet) {
             return Some(Err(Some(witness)));
         }
-        let barrier = canonicalize(&barrier)?;
+        // What is given has certain types only, and the engine decides a typed barrier more often.
+        let types = Flat::of(self.writer(giving).graph, given).types();
+        let barrier = canonicalize(&document::typed(barrier, types))?;
         let wholes = &mut *self.wholes.borrow_mut();
         let whole = wholes.entry((giving, given.to_vec())).or_insert_with(|| {
             let document = self.writer(giving).whole(given)?;

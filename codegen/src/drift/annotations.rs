@@ -1,0 +1,140 @@
+//! Keywords that say what values mean: `default`, `format`, `deprecated`, words.
+
+use super::{
+    enumerations::short,
+    finding::{Comparer, Pair},
+    flat::Flat,
+};
+
+impl<'g> Comparer<'g> {
+    /// Everything that decides nothing about validity.
+    pub(super) fn annotations(&mut self, pair: &Pair<'g>) {
+        let (old, new) = (&pair.old, &pair.new);
+        self.flags(pair);
+        self.defaults(pair);
+        self.formats(pair);
+        let content = |flat: &Flat<'g>| {
+            let encoding = flat.first(|schema| schema.content_encoding.as_deref());
+            (encoding, flat.first(|schema| schema.content_media_type.as_deref()))
+        };
+        if content(old) != content(new) {
+            let words = |(encoding, media): (Option<&str>, Option<&str>)| match (encoding, media) {
+                (None, None) => "plain text".to_owned(),
+                (one, other) => [other, one].into_iter().flatten().collect::<Vec<_>>().join(" in "),
+            };
+            let message = format!("the text holds {}, was {}", words(content(new)), words(content(old)));
+            self.note("content-changed", pair, message);
+        }
+        if old.members.is_empty() || new.members.is_empty() {
+            return;
+        }
+        let title = |flat: &Flat<'g>| flat.first(|schema| schema.title.as_deref());
+        let description = |flat: &Flat<'g>| flat.first(|schema| schema.description.as_deref());
+        let examples = |flat: &Flat<'g>| {
+            flat.schemas().find(|schema| !schema.examples.is_empty()).map(|schema| &schema.examples)
+        };
+        let mut words = Vec::new();
+        if title(old) != title(new) {
+            words.push("title");
+        }
+        if description(old) != description(new) {
+            words.push("description");
+        }
+        if examples(old) != examples(new) {
+            words.push("examples");
+        }
+        if !words.is_empty() {
+            self.note("editorial", pair, format!("{} changed", words.join(", ")));
+        }
+        self.extensions(pair);
+    }
+
+    fn flags(&mut self, pair: &Pair<'g>) {
+        let (old, new) = (&pair.old, &pair.new);
+        let flags = [
+            (
+                old.any(|s| s.deprecated),
+                new.any(|s| s.deprecated),
+                "deprecated-set",
+                "deprecated-unset",
+                "deprecated",
+            ),
+            (
+                old.any(|s| s.read_only),
+                new.any(|s| s.read_only),
+                "read-only-set",
+                "read-only-unset",
+                "read-only",
+            ),
+            (
+                old.any(|s| s.write_only),
+                new.any(|s| s.write_only),
+                "write-only-set",
+                "write-only-unset",
+                "write-only",
+            ),
+        ];
+        for (was, is, set, unset, word) in flags {
+            if !was && is {
+                self.note(set, pair, format!("it became {word}"));
+            } else if was && !is && !new.members.is_empty() {
+                self.note(unset, pair, format!("it is no longer {word}"));
+            }
+        }
+    }
+
+    fn defaults(&mut self, pair: &Pair<'g>) {
+        let pick = |flat: &Flat<'g>| flat.first(|schema| schema.default.as_ref());
+        match (pick(&pair.old), pick(&pair.new)) {
+            (None, Some(new)) => {
+                self.note("default-added", pair, format!("the default is {}, there was none", short(new)))
+            }
+            (Some(old), None) => {
+                self.note("default-changed", pair, format!("there is no default, was {}", short(old)));
+            }
+            (Some(old), Some(new)) if old != new => {
+                self.note(
+                    "default-changed",
+                    pair,
+                    format!("the default is {}, was {}", short(new), short(old)),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn formats(&mut self, pair: &Pair<'g>) {
+        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.format.as_ref());
+        let (old, new) = (pick(&pair.old), pick(&pair.new));
+        let words = |formats: &[&str]| {
+            formats.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+        };
+        if old == new {
+            return;
+        }
+        if old.is_empty() {
+            self.note("format-added", pair, format!("the format is {}, there was none", words(&new)));
+        } else if new.is_empty() {
+            self.note("format-removed", pair, format!("there is no format, was {}", words(&old)));
+        } else {
+            self.note("format-changed", pair, format!("the format is {}, was {}", words(&new), words(&old)));
+        }
+    }
+
+    fn extensions(&mut self, pair: &Pair<'g>) {
+        let pick = |flat: &Flat<'g>, key: &str| flat.first(|schema| schema.extensions.get(key).cloned());
+        let mut keys: Vec<&str> = Vec::new();
+        for schema in pair.old.schemas().chain(pair.new.schemas()) {
+            for key in schema.extensions.keys() {
+                if key.starts_with("x-") && !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+        for key in keys {
+            if pick(&pair.old, key) != pick(&pair.new, key) {
+                self.note("extension-changed", pair, format!("`{key}` changed"));
+            }
+        }
+    }
+}

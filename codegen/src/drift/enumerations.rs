@@ -1,0 +1,140 @@
+//! `enum`, `const`, and unions that list values; closed and open ones.
+
+use contract_runtime::Json;
+
+use super::{
+    finding::{Comparer, Facet, Pair},
+    flat::{Flat, Listing, Union},
+};
+use crate::schema::SchemaId;
+
+/// What a comparison of lists settled, so that nothing is reported twice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
+    /// A list says all there is to say about scalars.
+    pub(super) whole: bool,
+    /// Unions that were lists of values: old, new.
+    pub(super) old: Option<SchemaId>,
+    pub(super) new: Option<SchemaId>,
+}
+
+const VALUES: &[&str] = &["enum", "const"];
+const UNIONS: &[&str] = &["enum", "const", "oneOf", "anyOf"];
+
+impl<'g> Comparer<'g> {
+    /// Two different `const`s.
+    pub(super) fn constants(&mut self, pair: &Pair<'g>) -> bool {
+        let constant = |flat: &Flat<'g>| {
+            let values = flat.values()?;
+            (values.len() == 1 && flat.any(|schema| schema.constant.is_some())).then(|| values[0])
+        };
+        let (Some(old), Some(new)) = (constant(&pair.old), constant(&pair.new)) else { return false };
+        if old != new {
+            let facet = Facet::of(VALUES).tries([old.clone(), new.clone()]);
+            self.set(
+                "const-changed",
+                pair,
+                format!("the value is {}, was {}", short(new), short(old)),
+                facet,
+            );
+        }
+        true
+    }
+
+    /// Compares lists of values.
+    pub(super) fn listing(&mut self, pair: &Pair<'g>) -> Listed {
+        if self.constants(pair) {
+            return Listed { whole: true, ..Listed::default() };
+        }
+        let id = |holder: Option<Union<'g>>| holder.map(|union| union.holder);
+        match (pair.old.listing(), pair.new.listing()) {
+            (Listing::None, Listing::None) => Listed::default(),
+            (Listing::Closed { values: old, holder }, Listing::Closed { values: new, holder: other }) => {
+                for value in new.iter().filter(|value| !old.contains(value)) {
+                    let facet = Facet::of(UNIONS).tries([(*value).clone()]);
+                    self.set("enum-value-added", pair, format!("{} is a new value", short(value)), facet);
+                }
+                for value in old.iter().filter(|value| !new.contains(value)) {
+                    let facet = Facet::of(UNIONS).tries([(*value).clone()]);
+                    self.set(
+                        "enum-value-removed",
+                        pair,
+                        format!("{} is no longer a value", short(value)),
+                        facet,
+                    );
+                }
+                Listed { whole: true, old: id(holder), new: id(other) }
+            }
+            (Listing::Closed { values, holder }, Listing::None) => {
+                let message = format!("only {} was valid, now there is no list", list(&values));
+                self.set("enum-dropped", pair, message, Facet::of(UNIONS));
+                Listed { whole: true, old: id(holder), new: None }
+            }
+            (Listing::None, Listing::Closed { values, holder }) => {
+                let message = format!("only {} is valid, there was no list", list(&values));
+                self.set("enum-added", pair, message, Facet::of(UNIONS));
+                Listed { whole: true, old: None, new: id(holder) }
+            }
+            (Listing::Closed { values: old, holder }, Listing::Open { values: new, holder: other, .. }) => {
+                let message = format!("values other than {} are valid", list(&old));
+                self.set("enum-opened", pair, message, Facet::of(UNIONS));
+                self.renamed(pair, &old, &new);
+                Listed { whole: true, old: id(holder), new: Some(other.holder) }
+            }
+            (Listing::Open { values: old, holder, .. }, Listing::Closed { values: new, holder: other }) => {
+                let message = format!("only {} is valid, other values were too", list(&new));
+                self.set("enum-closed", pair, message, Facet::of(UNIONS));
+                self.renamed(pair, &old, &new);
+                Listed { whole: true, old: Some(holder.holder), new: id(other) }
+            }
+            (
+                Listing::Open { values: old, rest: others, holder },
+                Listing::Open { values: new, rest: more, holder: other },
+            ) => {
+                self.renamed(pair, &old, &new);
+                if let ([one], [another]) = (others.as_slice(), more.as_slice()) {
+                    self.pair(&[*one], &[*another], &pair.at);
+                } else {
+                    self.branches(pair, (holder, &others), (other, &more));
+                }
+                Listed { whole: false, old: Some(holder.holder), new: Some(other.holder) }
+            }
+            // A list appeared beside or instead of other rules: the union itself is compared.
+            (Listing::Open { .. }, Listing::None) | (Listing::None, Listing::Open { .. }) => {
+                Listed::default()
+            }
+        }
+    }
+
+    /// Values of open enumerations that came and went.
+    fn renamed(&mut self, pair: &Pair<'g>, old: &[&'g Json], new: &[&'g Json]) {
+        for value in new.iter().filter(|value| !old.contains(value)) {
+            self.note("enum-value-added-open", pair, format!("{} is a new known value", short(value)));
+        }
+        for value in old.iter().filter(|value| !new.contains(value)) {
+            self.note(
+                "enum-value-removed-open",
+                pair,
+                format!("{} is no longer a known value", short(value)),
+            );
+        }
+    }
+}
+
+/// A value in a message.
+pub(super) fn short(value: &Json) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 {
+        return format!("`{text}`");
+    }
+    let start: String = text.chars().take(57).collect();
+    format!("`{start}…`")
+}
+
+fn list(values: &[&Json]) -> String {
+    let mut words: Vec<String> = values.iter().take(4).map(|value| short(value)).collect();
+    if values.len() > 4 {
+        words.push(format!("{} more", values.len() - 4));
+    }
+    words.join(", ")
+}

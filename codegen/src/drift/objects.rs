@@ -1,0 +1,231 @@
+//! Properties: declared, required, by pattern, undeclared.
+
+use super::{
+    finding::{Comparer, Facet, Pair, Use, place},
+    flat::Flat,
+};
+use crate::{
+    schema::SchemaId,
+    tree::{Place, escape},
+};
+
+const CLOSING: &[&str] =
+    &["additionalProperties", "unevaluatedProperties", "properties", "patternProperties"];
+
+impl<'g> Comparer<'g> {
+    /// Compares two objects.
+    pub(super) fn objects(&mut self, pair: &Pair<'g>) {
+        let mut names = pair.old.declared();
+        for name in pair.new.declared() {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        for name in &names {
+            match (pair.old.declares(name), pair.new.declares(name)) {
+                (true, true) => {
+                    self.requirement(pair, name);
+                    let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
+                    self.pair(&old, &new, &pair.at.step(&escape(name)));
+                }
+                (false, _) => self.added(pair, name),
+                (true, false) => self.removed(pair, name),
+            }
+        }
+        let undeclared = |flat: &Flat<'g>| {
+            let all = flat.schemas().flat_map(|schema| &schema.required).map(String::as_str);
+            all.filter(|name| !names.contains(name)).collect::<Vec<_>>()
+        };
+        let mut required = undeclared(&pair.old);
+        for name in undeclared(&pair.new) {
+            if !required.contains(&name) {
+                required.push(name);
+            }
+        }
+        required.sort_unstable();
+        required.dedup();
+        for name in required {
+            self.requirement(pair, name);
+        }
+        self.patterned(pair);
+        self.others(pair);
+        let names =
+            |flat: &Flat<'g>| flat.schemas().filter_map(|schema| schema.property_names).collect::<Vec<_>>();
+        let (old, new) = (names(&pair.old), names(&pair.new));
+        if !old.is_empty() || !new.is_empty() {
+            self.pair(&old, &new, &pair.at.step("{names}"));
+        }
+    }
+
+    /// Whether the direction asks for the property: read-only ones are not sent, write-only ones
+    /// not returned (Validation 9.4).
+    fn needed(&self, flat: &Flat<'g>, name: &str, usage: Use) -> bool {
+        if !flat.requires(name) {
+            return false;
+        }
+        let own = Flat::of(flat.graph, &flat.applicable(name));
+        match usage {
+            Use::Read => !own.any(|schema| schema.write_only),
+            Use::Write => !own.any(|schema| schema.read_only),
+        }
+    }
+
+    fn requirement(&mut self, pair: &Pair<'g>, name: &str) {
+        let usage = pair.at.usage;
+        let old = self.needed(&pair.old, name, usage);
+        let new = self.needed(&pair.new, name, usage);
+        let (rule, message) = match (old, new) {
+            (false, true) => ("property-required", format!("`{name}` is required")),
+            (true, false) => ("property-optional", format!("`{name}` may be missing")),
+            _ => return,
+        };
+        let at = pair.at.step(&escape(name));
+        let places = (own(&pair.old, name), own(&pair.new, name));
+        self.set_at(rule, pair, &at, places, message, Facet::of(&["required"]));
+    }
+
+    fn added(&mut self, pair: &Pair<'g>, name: &str) {
+        let at = pair.at.step(&escape(name));
+        let places = (place(&pair.old), own(&pair.new, name));
+        let asked = self.needed(&pair.old, name, at.usage);
+        if self.needed(&pair.new, name, at.usage) && !asked {
+            let message = format!("`{name}` is new and required");
+            self.set_at("property-added-required", pair, &at, places, message, Facet::of(&["required"]));
+        } else if asked && !self.needed(&pair.new, name, at.usage) {
+            self.requirement(pair, name);
+        } else if pair.old.closed() {
+            let message = format!("`{name}` is new where nothing undeclared was allowed");
+            self.set_at("property-added-closed", pair, &at, places, message, Facet::of(CLOSING));
+        } else {
+            self.note_at("property-added", &at, places, format!("`{name}` is new and optional"));
+        }
+        // Names that were undeclared may have had a schema all the same.
+        let before = self.described(&pair.old, name);
+        if !before.is_empty() {
+            let after = pair.new.applicable(name);
+            self.pair(&before, &after, &at);
+        }
+    }
+
+    fn removed(&mut self, pair: &Pair<'g>, name: &str) {
+        let at = pair.at.step(&escape(name));
+        let after = self.described(&pair.new, name);
+        if !after.is_empty() {
+            self.requirement(pair, name);
+            let before = pair.old.applicable(name);
+            self.pair(&before, &after, &at);
+            return;
+        }
+        let places = (own(&pair.old, name), place(&pair.new));
+        let before = Flat::of(pair.old.graph, &pair.old.applicable(name));
+        if before.any(|schema| schema.deprecated) {
+            self.note_at(
+                "property-reserved-removed",
+                &at,
+                places,
+                format!("the retired `{name}` is no longer declared"),
+            );
+        } else if pair.old.requires(name) {
+            self.note_at(
+                "property-removed-required",
+                &at,
+                places,
+                format!("`{name}`, which was required, is gone"),
+            );
+        } else {
+            self.note_at("property-removed", &at, places, format!("the optional `{name}` is gone"));
+        }
+    }
+
+    /// What an undeclared name must satisfy, where that is more than being allowed or forbidden.
+    fn described(&self, flat: &Flat<'g>, name: &str) -> Vec<SchemaId> {
+        let mut ids = flat.applicable(name);
+        ids.retain(|id| flat.graph.schema(*id).boolean.is_none());
+        ids
+    }
+
+    fn patterned(&mut self, pair: &Pair<'g>) {
+        let all = |flat: &Flat<'g>| {
+            flat.schemas().flat_map(|schema| &schema.pattern_properties).collect::<Vec<_>>()
+        };
+        let (old, new) = (all(&pair.old), all(&pair.new));
+        let mut patterns: Vec<&String> = Vec::new();
+        for (pattern, _) in old.iter().chain(&new) {
+            if !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
+        }
+        for pattern in patterns {
+            let of = |all: &[&'g (String, SchemaId)]| {
+                let same = all.iter().filter(|(other, _)| other == pattern);
+                same.map(|(_, id)| *id).collect::<Vec<_>>()
+            };
+            let (mut before, mut after) = (of(&old), of(&new));
+            let at = pair.at.step(&format!("{{{pattern}}}"));
+            if before.is_empty() && pair.old.closed() {
+                let message = format!("names that match `{pattern}` are valid where nothing undeclared was");
+                self.set_at(
+                    "pattern-properties-added",
+                    pair,
+                    &at,
+                    (place(&pair.old), place(&pair.new)),
+                    message,
+                    Facet::of(CLOSING),
+                );
+            } else if after.is_empty() && pair.new.closed() {
+                let message = format!("names that match `{pattern}` are no longer valid");
+                self.set_at(
+                    "pattern-properties-removed",
+                    pair,
+                    &at,
+                    (place(&pair.old), place(&pair.new)),
+                    message,
+                    Facet::of(CLOSING),
+                );
+            } else {
+                // A side without the pattern treats such names as any other.
+                if before.is_empty() {
+                    before = pair.old.additional();
+                }
+                if after.is_empty() {
+                    after = pair.new.additional();
+                }
+                self.pair(&before, &after, &at);
+            }
+        }
+    }
+
+    fn others(&mut self, pair: &Pair<'g>) {
+        match (pair.old.closed(), pair.new.closed()) {
+            (false, true) => {
+                self.set(
+                    "object-closed",
+                    pair,
+                    "undeclared properties are refused".to_owned(),
+                    Facet::of(CLOSING),
+                );
+            }
+            (true, false) => {
+                self.set(
+                    "object-opened",
+                    pair,
+                    "undeclared properties are valid".to_owned(),
+                    Facet::of(CLOSING),
+                );
+            }
+            (true, true) => {}
+            (false, false) => {
+                let (old, new) = (pair.old.additional(), pair.new.additional());
+                if !old.is_empty() || !new.is_empty() {
+                    self.pair(&old, &new, &pair.at.step("{*}"));
+                }
+            }
+        }
+    }
+}
+
+/// Where a property stands.
+fn own<'g>(flat: &Flat<'g>, name: &str) -> Option<&'g Place> {
+    let declared = flat.schemas().flat_map(|schema| &schema.properties).find(|(other, _)| other == name);
+    declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| place(flat))
+}

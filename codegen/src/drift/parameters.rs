@@ -1,0 +1,129 @@
+//! Parameters, matched by place and name; placeholders of a path by their order.
+
+use super::{
+    finding::{Comparer, Subject},
+    operations::{Calls, list},
+};
+use crate::api::{Operation, Parameter, ParameterIn};
+
+impl<'g> Comparer<'g> {
+    /// Compares the parameters of an operation.
+    pub(super) fn parameters(&mut self, calls: &Calls<'g>) {
+        let Calls { old, new, answers } = *calls;
+        let usage = answers.reversed();
+        let renamed = placeholders(old, new);
+        let mut left: Vec<&Parameter> = new.parameters.iter().collect();
+        let mut gone = Vec::new();
+        for before in &old.parameters {
+            let name =
+                renamed.iter().find(|(was, _)| before.location == ParameterIn::Path && *was == before.name);
+            let name = name.map_or(before.name.as_str(), |(_, is)| *is);
+            let same = |after: &&Parameter| {
+                after.location == before.location && same_name(after.location, &after.name, name)
+            };
+            match left.iter().position(same) {
+                Some(at) => {
+                    let after = left.remove(at);
+                    self.parameter(calls, before, after);
+                }
+                None => gone.push(before),
+            }
+        }
+        for before in gone {
+            let base = subject(calls, before);
+            // The same name elsewhere is the same parameter, moved.
+            if let Some(at) =
+                left.iter().position(|after| same_name(after.location, &after.name, &before.name))
+            {
+                let after = left.remove(at);
+                let message = format!(
+                    "`{}` is read from the {}, was from the {}",
+                    before.name,
+                    word(after.location),
+                    word(before.location)
+                );
+                self.both("parameter-moved", (Some(&before.place), Some(&after.place)), &base, message);
+                self.pair(
+                    &list(before.schema),
+                    &list(after.schema),
+                    &Subject::new(subject(calls, after), usage),
+                );
+            } else {
+                let message = format!("`{}` is no longer read", before.name);
+                self.both("parameter-removed", (Some(&before.place), Some(&new.place)), &base, message);
+            }
+        }
+        for after in left {
+            let rule = if after.required { "parameter-added-required" } else { "parameter-added-optional" };
+            let kind = if after.required { "required" } else { "optional" };
+            let message = format!("`{}` is new and {kind}", after.name);
+            self.both(rule, (Some(&old.place), Some(&after.place)), &subject(calls, after), message);
+        }
+    }
+
+    fn parameter(&mut self, calls: &Calls<'g>, before: &'g Parameter, after: &'g Parameter) {
+        let base = subject(calls, after);
+        let places = (Some(&before.place), Some(&after.place));
+        if before.name != after.name && after.location == ParameterIn::Path {
+            let message = format!("the placeholder is called `{}`, was `{}`", after.name, before.name);
+            self.both("path-parameter-renamed", places, &base, message);
+        }
+        match (before.required, after.required) {
+            (false, true) => self.both("parameter-required", places, &base, "it is required".to_owned()),
+            (true, false) => self.both("parameter-optional", places, &base, "it may be left out".to_owned()),
+            _ => {}
+        }
+        let form = |parameter: &'g Parameter| {
+            (
+                parameter.style.as_str(),
+                parameter.explode,
+                parameter.allow_reserved,
+                parameter.content.as_deref(),
+            )
+        };
+        if form(before) != form(after) {
+            let message = "`style`, `explode`, `allowReserved` or `content` changed".to_owned();
+            self.both("parameter-style-changed", places, &base, message);
+        }
+        if before.deprecated != after.deprecated {
+            let message =
+                if after.deprecated { "it became deprecated" } else { "it is no longer deprecated" };
+            self.both("parameter-deprecated", places, &base, message.to_owned());
+        }
+        if before.description != after.description {
+            self.both("operation-editorial", places, &base, "its description changed".to_owned());
+        }
+        let at = Subject::new(base, calls.answers.reversed());
+        self.pair(&list(before.schema), &list(after.schema), &at);
+    }
+}
+
+fn subject(calls: &Calls<'_>, parameter: &Parameter) -> String {
+    format!("{} {} {}", calls.name(), word(parameter.location), parameter.name)
+}
+
+const fn word(location: ParameterIn) -> &'static str {
+    match location {
+        ParameterIn::Path => "path",
+        ParameterIn::Query => "query",
+        ParameterIn::Header => "header",
+        ParameterIn::Cookie => "cookie",
+    }
+}
+
+/// Names of headers have no case (RFC 9110, 5.1).
+fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
+    one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
+}
+
+/// The placeholders that changed their name, by position: old, new.
+fn placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
+    let names =
+        |path: &'g str| path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect::<Vec<_>>();
+    let (before, after) = (names(&old.path), names(&new.path));
+    if before.len() != after.len() {
+        return Vec::new();
+    }
+    let both = before.iter().zip(&after).filter(|(was, is)| was != is && !after.contains(was));
+    both.map(|(was, is)| (*was, *is)).collect()
+}

@@ -1,0 +1,351 @@
+//! A drift for people, for programs, for pull requests.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{
+    Bump, Change, Drift, Level, Spot,
+    rules::{RULES, Rule, find},
+};
+
+/// Whose view decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Audience {
+    /// The worse of both.
+    #[default]
+    Everyone,
+    /// Those who read what the service sends.
+    Readers,
+    /// Those who send what the service takes.
+    Writers,
+}
+
+/// What to show.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct View {
+    /// Also what changes nothing for anybody, such as words.
+    pub all: bool,
+    /// Whose view decides.
+    pub audience: Audience,
+    /// Whether text for people has colours.
+    pub color: bool,
+    /// Whether both are versions of one major version, so that a break is a failure.
+    pub within_major: bool,
+    /// Put in front of file names, so that they are right for where the report is read:
+    /// `schemas/`.
+    pub prefix: String,
+}
+
+impl View {
+    /// What a change means for the audience.
+    #[must_use]
+    pub fn level(&self, change: &Change) -> Level {
+        match self.audience {
+            Audience::Everyone => change.level(),
+            Audience::Readers => change.readers,
+            Audience::Writers => change.writers,
+        }
+    }
+
+    /// What all of it means for the audience.
+    #[must_use]
+    pub fn result(&self, drift: &Drift) -> Level {
+        drift.changes.iter().map(|change| self.level(change)).max().unwrap_or_default()
+    }
+
+    fn shown<'a>(&self, drift: &'a Drift) -> Vec<&'a Change> {
+        drift.changes.iter().filter(|change| self.all || self.level(change) > Level::Same).collect()
+    }
+
+    fn place(&self, spot: &Spot) -> String {
+        format!("{}{}:{}", self.prefix, spot.file, spot.line)
+    }
+}
+
+/// The exit code: 0 same, 1 additive, 2 breaking.
+///
+/// Across major versions a break is allowed, and therefore 1, when `info.version` rises by a
+/// major version.
+#[must_use]
+pub fn exit_code(drift: &Drift, view: &View) -> u8 {
+    match view.result(drift) {
+        Level::Same => 0,
+        Level::Additive => 1,
+        Level::Breaking if !view.within_major && declared(drift) == Some(Bump::Major) => 1,
+        Level::Breaking => 2,
+    }
+}
+
+fn declared(drift: &Drift) -> Option<Bump> {
+    Bump::between(&drift.old_version, &drift.new_version)
+}
+
+/// For people: grouped by operation or schema, one line per change, totals, what it means.
+#[must_use]
+pub fn human(drift: &Drift, view: &View) -> String {
+    let paint = |code: &str, text: &str| {
+        if view.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    };
+    let shown = view.shown(drift);
+    let mut groups: Vec<&str> = Vec::new();
+    for change in &shown {
+        let (group, _) = split(&change.subject);
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let mut out = String::new();
+    for group in groups {
+        let _ = writeln!(out, "{}", paint("1", group));
+        for change in shown.iter().filter(|change| split(&change.subject).0 == group) {
+            let level = view.level(change);
+            let word = format!("{:<8}", level.word());
+            let word = match level {
+                Level::Breaking => paint("31", &word),
+                Level::Additive => paint("33", &word),
+                Level::Same => paint("2", &word),
+            };
+            let (_, rest) = split(&change.subject);
+            let subject = if rest.is_empty() { String::new() } else { format!("{rest}: ") };
+            let place =
+                change.new.as_ref().or(change.old.as_ref()).map(|spot| format!(" ({})", view.place(spot)));
+            let _ = writeln!(
+                out,
+                "  {word} {}  {subject}{}{}",
+                paint("36", change.rule),
+                change.message,
+                paint("2", &place.unwrap_or_default())
+            );
+            if let Some(witness) = &change.witness {
+                let _ = writeln!(out, "           only one version accepts {}", shorten(witness));
+            }
+            let others = change.uses.len().saturating_sub(1);
+            if others > 0 {
+                let _ = writeln!(
+                    out,
+                    "           the same place is reached by {others} more: {}",
+                    few(&change.uses)
+                );
+            }
+        }
+        out.push('\n');
+    }
+    out.push_str(&totals(drift, view));
+    out
+}
+
+fn few(uses: &[String]) -> String {
+    let mut text = uses.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    if uses.len() > 3 {
+        text.push_str(", …");
+    }
+    text
+}
+
+fn totals(drift: &Drift, view: &View) -> String {
+    let count = |level: Level| drift.changes.iter().filter(|change| view.level(change) == level).count();
+    let (breaking, additive, same) = (count(Level::Breaking), count(Level::Additive), count(Level::Same));
+    let mut out = if drift.changes.is_empty() {
+        "No difference.\n".to_owned()
+    } else {
+        let hidden = if view.all || same == 0 { "" } else { " (shown with --all)" };
+        format!("{breaking} breaking, {additive} additive, {same} of no consequence{hidden}.\n")
+    };
+    let _ = writeln!(out, "For readers: {}. For writers: {}.", drift.readers(), drift.writers());
+    out.push_str(&meaning(drift, view));
+    out.push('\n');
+    out
+}
+
+/// The sentence about versions.
+fn meaning(drift: &Drift, view: &View) -> String {
+    let bump = match view.result(drift) {
+        Level::Breaking => Bump::Major,
+        Level::Additive => Bump::Minor,
+        Level::Same if drift.changes.is_empty() => Bump::None,
+        Level::Same => Bump::Patch,
+    };
+    let step = match bump {
+        Bump::None => return "The version may stay as it is.".to_owned(),
+        Bump::Patch => "at most a new patch version",
+        Bump::Minor => "a new minor version",
+        Bump::Major => "a new major version",
+    };
+    let declared = declared(drift);
+    let versions = match declared {
+        Some(_) => format!(" `info.version` went from {} to {}", drift.old_version, drift.new_version),
+        None => return format!("These changes mean {step}."),
+    };
+    let verdict = match declared {
+        _ if bump == Bump::Major && view.within_major => {
+            ": within a major version nothing may break. Undo it, or add the new beside the old"
+        }
+        Some(step) if step >= bump => ", which is enough",
+        _ => ", which is too little",
+    };
+    format!("These changes mean {step};{versions}{verdict}.")
+}
+
+/// For programs, one JSON object:
+///
+/// `result`, `readers`, `writers` (`same`, `additive`, `breaking`), `bump` (`none`, `patch`,
+/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`) and
+/// `changes`, each with `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`,
+/// `proven`, `witness` (JSON text or `null`), `old` and `new` (`null`, or `file`, `pointer`,
+/// `line`). Members may be added.
+#[must_use]
+pub fn json(drift: &Drift, view: &View) -> String {
+    let spot = |spot: &Option<Spot>| {
+        spot.as_ref().map_or(Value::Null, |spot| {
+            json!({ "file": format!("{}{}", view.prefix, spot.file), "pointer": spot.pointer, "line": spot.line })
+        })
+    };
+    let change = |change: &Change| {
+        json!({
+            "rule": change.rule,
+            "readers": change.readers.word(),
+            "writers": change.writers.word(),
+            "subject": change.subject,
+            "uses": change.uses,
+            "message": change.message,
+            "proven": change.proven,
+            "witness": change.witness,
+            "old": spot(&change.old),
+            "new": spot(&change.new),
+        })
+    };
+    let changes: Vec<Value> = view.shown(drift).into_iter().map(change).collect();
+    let report = json!({
+        "result": view.result(drift).word(),
+        "readers": drift.readers().word(),
+        "writers": drift.writers().word(),
+        "bump": drift.bump().word(),
+        "oldVersion": drift.old_version,
+        "newVersion": drift.new_version,
+        "declaredBump": declared(drift).map(Bump::word),
+        "changes": changes,
+    });
+    format!("{report:#}\n")
+}
+
+/// For a pull request: a table and the totals.
+#[must_use]
+pub fn markdown(drift: &Drift, view: &View) -> String {
+    let shown = view.shown(drift);
+    let mut out = format!("**Contract: {}**\n\n", view.result(drift));
+    if !shown.is_empty() {
+        out.push_str("| readers | writers | rule | where | what |\n|---|---|---|---|---|\n");
+    }
+    for change in shown {
+        let more = change.uses.len().saturating_sub(1);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let witness = change
+            .witness
+            .as_deref()
+            .map(|witness| format!(" Only one version accepts {}.", code(&shorten(witness))));
+        let _ = writeln!(
+            out,
+            "| {} | {} | `{}` | {}{more} | {}.{} |",
+            strong(change.readers),
+            strong(change.writers),
+            change.rule,
+            code(&change.subject),
+            cell(&change.message),
+            witness.unwrap_or_default()
+        );
+    }
+    out.push('\n');
+    out.push_str(&totals(drift, view));
+    out
+}
+
+fn strong(level: Level) -> String {
+    if level == Level::Breaking { format!("**{level}**") } else { level.to_string() }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
+}
+
+fn code(text: &str) -> String {
+    // A code span ends at a run of as many backticks as it began with (CommonMark 6.1).
+    format!("`` {} ``", text.replace('|', "\\|").replace('\n', " ").replace("``", "` `"))
+}
+
+/// For GitHub: one workflow command a change, at the new place, else at the old one.
+#[must_use]
+pub fn annotations(drift: &Drift, view: &View) -> String {
+    let mut out = String::new();
+    for change in view.shown(drift) {
+        let command = match view.level(change) {
+            Level::Breaking => "error",
+            Level::Additive => "notice",
+            Level::Same => "debug",
+        };
+        if command == "debug" {
+            let _ = writeln!(out, "::debug::{}", data(&format!("{}: {}", change.subject, change.message)));
+            continue;
+        }
+        let place = change.new.as_ref().or(change.old.as_ref()).map_or_else(String::new, |spot| {
+            let file = property(&format!("{}{}", view.prefix, spot.file));
+            format!("file={file},line={},", spot.line)
+        });
+        let message = data(&format!("{}: {}", change.subject, change.message));
+        let _ = writeln!(out, "::{command} {place}title={}::{message}", property(change.rule));
+    }
+    out
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// The rules as a table, or one of them with its reason.
+///
+/// # Errors
+/// A sentence with the nearest id when there is no such rule.
+pub fn explain(id: Option<&str>) -> Result<String, String> {
+    let Some(id) = id else {
+        let mut out = format!("{:<36} {:<9} {:<9} {}\n", "rule", "readers", "writers", "what happened");
+        for Rule { id, title, readers, writers, .. } in RULES {
+            let _ = writeln!(out, "{id:<36} {:<9} {:<9} {title}", readers.word(), writers.word());
+        }
+        return Ok(out);
+    };
+    let Some(rule) = find(id) else {
+        let near = crate::resolve::suggest::nearest(id, RULES.iter().map(|rule| rule.id));
+        let hint =
+            near.map_or_else(|| "`--explain` lists all".to_owned(), |near| format!("did you mean `{near}`?"));
+        return Err(format!("there is no rule `{id}`: {hint}"));
+    };
+    let mut out = format!(
+        "{}: {}\n\nFor readers: {}. For writers: {}.\n{}\n",
+        rule.id, rule.title, rule.readers, rule.writers, rule.why
+    );
+    if rule.forever {
+        out.push_str("Within a major version it is breaking for whom it concerns.\n");
+    }
+    Ok(out)
+}
+
+/// `GET /me/ships` and `200 body /items`; or a schema and the path in it.
+fn split(subject: &str) -> (&str, &str) {
+    let method = subject.split(' ').next().unwrap_or_default();
+    let call = !method.is_empty() && method.chars().all(|c| c.is_ascii_uppercase());
+    let end = if call { subject.match_indices(' ').nth(1).map(|(at, _)| at) } else { subject.find(" /") };
+    end.and_then(|end| subject.split_at_checked(end))
+        .map_or((subject, ""), |(group, rest)| (group, rest.trim_start()))
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 100 {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(80).collect();
+    format!("{start}… ({} characters)", text.chars().count())
+}

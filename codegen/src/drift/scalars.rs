@@ -1,0 +1,205 @@
+//! Limits of strings, numbers and counts.
+
+use contract_runtime::{Json, Number};
+
+use super::{
+    finding::{Comparer, Facet, Pair},
+    flat::{Bound, Flat},
+};
+use crate::schema::Types;
+
+/// Longer witnesses are no help.
+const LONGEST: u64 = 300;
+
+/// How a limit moved.
+enum Moved {
+    Narrowed,
+    Widened,
+}
+
+impl<'g> Comparer<'g> {
+    /// What both sides say about the types that they share.
+    pub(super) fn scalars(&mut self, pair: &Pair<'g>, common: Types) {
+        if common.contains(Types::STRING) {
+            self.least(pair, "minLength", ("length-narrowed", "length-widened"), |flat| {
+                flat.least(|s| s.min_length)
+            });
+            self.most(pair, "maxLength", ("length-narrowed", "length-widened"), |flat| {
+                flat.most(|s| s.max_length)
+            });
+            self.patterns(pair);
+        }
+        if common.contains(Types::INTEGER) {
+            self.ranges(pair);
+            self.multiples(pair);
+        }
+        if common.contains(Types::ARRAY) {
+            let rules = ("item-count-narrowed", "item-count-widened");
+            self.least(pair, "minItems", rules, |flat| flat.least(|s| s.min_items));
+            self.most(pair, "maxItems", rules, |flat| flat.most(|s| s.max_items));
+            let unique = |flat: &Flat<'g>| flat.any(|s| s.unique_items);
+            let facet = Facet::of(&["uniqueItems"]);
+            match (unique(&pair.old), unique(&pair.new)) {
+                (false, true) => {
+                    self.set("unique-items-set", pair, "two equal elements are refused".to_owned(), facet)
+                }
+                (true, false) => {
+                    self.set("unique-items-unset", pair, "two equal elements are valid".to_owned(), facet)
+                }
+                _ => {}
+            }
+        }
+        if common.contains(Types::OBJECT) {
+            let rules = ("property-count-narrowed", "property-count-widened");
+            self.least(pair, "minProperties", rules, |flat| flat.least(|s| s.min_properties));
+            self.most(pair, "maxProperties", rules, |flat| flat.most(|s| s.max_properties));
+        }
+    }
+
+    fn least(
+        &mut self,
+        pair: &Pair<'g>,
+        keyword: &'static str,
+        rules: (&'static str, &'static str),
+        pick: impl Fn(&Flat<'g>) -> Option<u64>,
+    ) {
+        // A least of 0 says nothing.
+        let (old, new) = (pick(&pair.old).unwrap_or(0), pick(&pair.new).unwrap_or(0));
+        let moved = if new > old { Moved::Narrowed } else { Moved::Widened };
+        if old != new {
+            self.limit(pair, keyword, rules, moved, (Some(old), Some(new)), old.min(new));
+        }
+    }
+
+    fn most(
+        &mut self,
+        pair: &Pair<'g>,
+        keyword: &'static str,
+        rules: (&'static str, &'static str),
+        pick: impl Fn(&Flat<'g>) -> Option<u64>,
+    ) {
+        let (old, new) = (pick(&pair.old), pick(&pair.new));
+        let end = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        let moved = if end(new) < end(old) { Moved::Narrowed } else { Moved::Widened };
+        if old != new {
+            let beyond = end(old).min(end(new)).saturating_add(1);
+            self.limit(pair, keyword, rules, moved, (old, new), beyond);
+        }
+    }
+
+    fn limit(
+        &mut self,
+        pair: &Pair<'g>,
+        keyword: &'static str,
+        (narrowed, widened): (&'static str, &'static str),
+        moved: Moved,
+        (old, new): (Option<u64>, Option<u64>),
+        telling: u64,
+    ) {
+        let words = |limit: Option<u64>| limit.map_or_else(|| "gone".to_owned(), |limit| limit.to_string());
+        let was = old.map_or_else(|| "there was none".to_owned(), |limit| format!("was {limit}"));
+        let rule = match moved {
+            Moved::Narrowed => narrowed,
+            Moved::Widened => widened,
+        };
+        let mut facet = Facet::of(match keyword {
+            "minLength" | "maxLength" => &["minLength", "maxLength"],
+            "minItems" | "maxItems" => &["minItems", "maxItems"],
+            _ => &["minProperties", "maxProperties"],
+        });
+        if facet.keywords.contains(&"maxLength") && telling <= LONGEST {
+            let text = "a".repeat(usize::try_from(telling).unwrap_or(0));
+            facet = facet.tries([Json::String(text)]);
+        }
+        if facet.keywords.contains(&"maxItems") && telling <= 20 {
+            let items = (0..telling).map(|at| Json::Number(Number::from(at))).collect::<Vec<_>>();
+            facet = facet.tries([Json::Array(items)]);
+        }
+        self.set(rule, pair, format!("`{keyword}` is {}, {was}", words(new)), facet);
+    }
+
+    fn patterns(&mut self, pair: &Pair<'g>) {
+        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.pattern.as_ref());
+        let (old, new) = (pick(&pair.old), pick(&pair.new));
+        let words =
+            |all: &[&str]| all.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" and ");
+        let gone: Vec<&str> = old.iter().filter(|pattern| !new.contains(pattern)).copied().collect();
+        let more: Vec<&str> = new.iter().filter(|pattern| !old.contains(pattern)).copied().collect();
+        let facet = Facet::of(&["pattern"]);
+        match (gone.is_empty(), more.is_empty()) {
+            (true, true) => {}
+            (true, false) => {
+                self.set("pattern-added", pair, format!("the text must match {}", words(&more)), facet)
+            }
+            (false, true) => {
+                self.set("pattern-removed", pair, format!("the text need not match {}", words(&gone)), facet);
+            }
+            (false, false) => {
+                let message = format!("the pattern is {}, was {}", words(&more), words(&gone));
+                self.set("pattern-changed", pair, message, facet);
+            }
+        }
+    }
+
+    fn ranges(&mut self, pair: &Pair<'g>) {
+        let facet = || Facet::of(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]);
+        let words = |bound: Option<Bound<'g>>, inclusive: &str, exclusive: &str| match bound {
+            None => "unbounded".to_owned(),
+            Some(bound) if bound.exclusive => format!("{exclusive} {}", bound.value),
+            Some(bound) => format!("{inclusive} {}", bound.value),
+        };
+        let values = |bounds: [Option<Bound<'g>>; 2]| {
+            let bounds = bounds.into_iter().flatten();
+            bounds.map(|bound| Json::Number(bound.value.clone())).collect::<Vec<_>>()
+        };
+        let (old, new) = (pair.old.lower(), pair.new.lower());
+        if old != new {
+            let key = |bound: Option<Bound<'g>>| bound.map(|bound| (bound.value.clone(), bound.exclusive));
+            let rule = if key(new) > key(old) { "range-narrowed" } else { "range-widened" };
+            let (is, was) = (words(new, "at least", "above"), words(old, "at least", "above"));
+            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet().tries(values([old, new])));
+        }
+        let (old, new) = (pair.old.upper(), pair.new.upper());
+        if old != new {
+            let narrowed = match (old, new) {
+                (_, None) => false,
+                (None, _) => true,
+                (Some(old), Some(new)) => (new.value, !new.exclusive) < (old.value, !old.exclusive),
+            };
+            let rule = if narrowed { "range-narrowed" } else { "range-widened" };
+            let (is, was) = (words(new, "at most", "below"), words(old, "at most", "below"));
+            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet().tries(values([old, new])));
+        }
+    }
+
+    fn multiples(&mut self, pair: &Pair<'g>) {
+        let pick = |flat: &Flat<'g>| {
+            let mut all: Vec<&'g Number> =
+                flat.schemas().filter_map(|schema| schema.multiple_of.as_ref()).collect();
+            all.sort();
+            all.dedup();
+            all
+        };
+        let (old, new) = (pick(&pair.old), pick(&pair.new));
+        if old == new {
+            return;
+        }
+        // Every multiple of `many` is one of `one`.
+        let within = |many: &[&Number], one: &&Number| many.iter().any(|each| each.is_multiple_of(one));
+        let narrowed = old.iter().all(|each| within(&new, each));
+        let widened = new.iter().all(|each| within(&old, each));
+        let rule = match (narrowed, widened) {
+            (true, true) => return,
+            (true, false) => "multiple-of-narrowed",
+            (false, true) => "multiple-of-widened",
+            (false, false) => "multiple-of-changed",
+        };
+        let words = |all: &[&Number]| match all {
+            [] => "any number".to_owned(),
+            _ => all.iter().map(|each| format!("a multiple of {each}")).collect::<Vec<_>>().join(" and "),
+        };
+        let tries: Vec<Json> = old.iter().chain(&new).map(|each| Json::Number((*each).clone())).collect();
+        let message = format!("{} is valid, was {}", words(&new), words(&old));
+        self.set(rule, pair, message, Facet::of(&["multipleOf"]).tries(tries));
+    }
+}

@@ -1,0 +1,90 @@
+//! A pair of schemas, keyword by keyword.
+
+use super::{
+    finding::{Comparer, Facet, Pair},
+    flat::{Listing, type_names},
+};
+use crate::schema::{SchemaId, Types};
+
+impl<'g> Comparer<'g> {
+    /// Everything about one place and all below it.
+    pub(super) fn schemas(&mut self, pair: &Pair<'g>) {
+        self.annotations(pair);
+        let (old, new) = (pair.old.types(), pair.new.types());
+        if old.is_empty() && new.is_empty() {
+            return;
+        }
+        if self.types(pair, old, new) {
+            return;
+        }
+        let common = old.and(new);
+        let listed = self.listing(pair);
+        if !listed.whole {
+            self.scalars(pair, common);
+        }
+        if common.contains(Types::ARRAY) {
+            self.arrays(pair);
+        }
+        if common.contains(Types::OBJECT) {
+            self.objects(pair);
+        }
+        self.unions(pair, &listed);
+        self.conditions(pair);
+    }
+
+    /// Reports what `type` (and unions and lists of values) say; `true` when nothing is shared.
+    fn types(&mut self, pair: &Pair<'g>, old: Types, new: Types) -> bool {
+        // A list of values on either side says more than the types of its values.
+        let listed = |flat: &super::flat::Flat<'g>| matches!(flat.listing(), Listing::Closed { .. });
+        let silent = listed(&pair.old) || listed(&pair.new);
+        if old == new {
+            return false;
+        }
+        let (was, is) = (type_names(old), type_names(new));
+        let facet = Facet::of(&["type", "enum", "const", "oneOf", "anyOf", "$ref"]);
+        let disjoint = old.and(new).is_empty();
+        if old.is_empty() || new.is_empty() {
+            let rule = if old.is_empty() { "type-widened" } else { "type-narrowed" };
+            self.set(rule, pair, format!("{is} is valid, was {was}"), Facet::of(&["type"]));
+        } else if new == old.or(Types::NULL) {
+            self.set(
+                "null-added",
+                pair,
+                format!("`null` is valid beside {was}"),
+                facet.tries([contract_runtime::Json::Null]),
+            );
+        } else if old == new.or(Types::NULL) {
+            let tries = [contract_runtime::Json::Null];
+            self.set(
+                "null-removed",
+                pair,
+                format!("`null` is no longer valid beside {is}"),
+                facet.tries(tries),
+            );
+        } else if disjoint && silent && self.constants(pair) {
+            return true;
+        } else if new.contains(old) && !silent {
+            self.set("type-widened", pair, format!("the type is {is}, was {was}"), facet);
+        } else if old.contains(new) && !silent {
+            self.set("type-narrowed", pair, format!("the type is {is}, was {was}"), facet);
+        } else if !silent || disjoint {
+            self.set("type-changed", pair, format!("the type is {is}, was {was}"), facet);
+        }
+        disjoint
+    }
+
+    /// The two sides as lists, `[]` for one that is absent: anything goes.
+    pub(super) fn maybe(
+        &mut self,
+        old: Option<SchemaId>,
+        new: Option<SchemaId>,
+        pair: &Pair<'g>,
+        token: &str,
+    ) {
+        let list = |id: Option<SchemaId>| id.into_iter().collect::<Vec<_>>();
+        if old.is_some() || new.is_some() {
+            let at = if token.is_empty() { pair.at.clone() } else { pair.at.step(token) };
+            self.pair(&list(old), &list(new), &at);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What holds for whole contracts.
+
+use std::path::{Path, PathBuf};
+
+use contract_codegen::drift::{
+    Bump, Contract, Drift, Level, Options, compare,
+    report::{self, Audience, View},
+};
+
+fn schemas() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
+}
+
+fn real() -> Contract {
+    Contract::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn edited(file: &str, from: &str, to: &str) -> Contract {
+    let old = real();
+    let mut hits = 0;
+    let texts: Vec<(String, String, String)> = old
+        .sources
+        .sources
+        .iter()
+        .map(|source| {
+            let mut text = source.text.to_string();
+            if source.name.ends_with(file) {
+                hits += text.matches(from).count().min(1);
+                text = text.replacen(from, to, 1);
+            }
+            (source.name.clone(), String::new(), text)
+        })
+        .collect();
+    assert_eq!(hits, 1, "{from} in {file}");
+    let texts: Vec<(&str, &str, &str)> =
+        texts.iter().map(|(a, b, c)| (a.as_str(), b.as_str(), c.as_str())).collect();
+    Contract::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn one(text: &str) -> Contract {
+    Contract::from_texts(&[("a.schema.json", "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn drift(old: &Contract, new: &Contract) -> Drift {
+    compare(old, new, &Options::default())
+}
+
+fn code(drift: &Drift) -> u8 {
+    report::exit_code(drift, &View { within_major: true, ..View::default() })
+}
+
+#[test]
+fn the_contract_equals_itself() {
+    let real = real();
+    assert_eq!(drift(&real, &real).changes, []);
+}
+
+#[test]
+fn a_new_optional_field_is_additive() {
+    let new = edited(
+        "ship.schema.json",
+        "\"properties\": {",
+        "\"properties\": { \"paint\": { \"type\": \"string\" },",
+    );
+    let drift = drift(&real(), &new);
+    let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
+    assert_eq!(rules, ["property-added"]);
+    assert_eq!((code(&drift), drift.bump()), (1, Bump::Minor));
+}
+
+/// CON-11
+#[test]
+fn no_field_is_removed() {
+    for (file, from) in [
+        // Reserved fields stay declared.
+        ("problem.schema.json", "retryAfterSeconds"),
+        // Optional in answers.
+        ("ship.schema.json", "\"name\":"),
+    ] {
+        let to = if from.ends_with(':') { "\"x-was-name\":" } else { "gone" };
+        let drift = drift(&real(), &edited(file, from, to));
+        assert_eq!(code(&drift), 2, "{file}: {:#?}", drift.changes);
+    }
+}
+
+/// CON-12: an unknown code is handled by its status.
+#[test]
+fn codes_may_be_added() {
+    let new = edited("problem.schema.json", "\"UNAUTHENTICATED\",", "\"UNAUTHENTICATED\", \"TEAPOT\",");
+    let drift = drift(&real(), &new);
+    let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
+    assert_eq!((rules.as_slice(), code(&drift)), (["enum-value-added-open"].as_slice(), 1));
+    assert!(drift.changes[0].uses.len() > 10, "every operation refuses");
+}
+
+#[test]
+fn order_and_place_of_definitions_do_not_matter() {
+    let old = r##"{"$id": "https://x.example/a", "type": "object", "required": ["a", "b"],
+        "properties": {"a": {"$ref": "#/$defs/text"}, "b": {"allOf": [{"type": "integer"}, {"minimum": 1}]}},
+        "$defs": {"text": {"type": "string", "maxLength": 5}}}"##;
+    let new = r##"{"required": ["b", "a"], "$defs": {"words": {"maxLength": 5, "type": "string"}},
+        "properties": {"b": {"minimum": 1, "type": "integer"}, "a": {"$ref": "#/$defs/words"}},
+        "type": "object", "$id": "https://x.example/a"}"##;
+    let drift = drift(&one(old), &one(new));
+    assert_eq!(drift.changes, []);
+    let inlined = new.replace(r##"{"$ref": "#/$defs/words"}"##, r#"{"type": "string", "maxLength": 5}"#);
+    let drift = compare(&one(new), &one(&inlined), &Options::default());
+    assert_eq!(drift.changes, []);
+}
+
+#[test]
+fn recursive_schemas_end() {
+    let schema = |limit: u32| {
+        one(&format!(
+            r##"{{"$ref": "#/$defs/node", "$defs": {{"node": {{"type": "object", "properties": {{
+                "label": {{"type": "string", "maxLength": {limit}}},
+                "next": {{"$ref": "#/$defs/node"}},
+                "many": {{"type": "array", "items": {{"oneOf": [{{"type": "null"}}, {{"$ref": "#/$defs/node"}},
+                    {{"type": "object", "required": ["leaf"], "properties": {{"leaf": {{"const": 1}}}}}}]}}}}
+            }}}}}}}}"##
+        ))
+    };
+    let drift = drift(&schema(5), &schema(4));
+    let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
+    assert_eq!(rules, ["length-narrowed"]);
+}
+
+#[test]
+fn reports_say_the_same() {
+    let new = edited("quantity.schema.json", "\"type\"", "\"x-type\"");
+    let drift = drift(&real(), &new);
+    assert!(drift.level() > Level::Same);
+    let view = View { within_major: true, prefix: "schemas/".to_owned(), ..View::default() };
+    let rule = drift.changes[0].rule;
+    for text in [
+        report::human(&drift, &view),
+        report::json(&drift, &view),
+        report::markdown(&drift, &view),
+        report::annotations(&drift, &view),
+    ] {
+        assert!(text.contains(rule), "{text}");
+    }
+    assert!(report::annotations(&drift, &view).contains("file=schemas/exchange/v1/"));
+    let readers = View { audience: Audience::Readers, ..view };
+    assert_eq!(readers.result(&drift), drift.readers());
+}
+
+#[test]
+fn across_major_versions_a_major_step_is_enough() {
+    let api = |version: &str, paths: &str| {
+        let text = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "{version}"}}, "paths": {paths}}}"#
+        );
+        Contract::from_texts(&[("openapi.json", "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let old = api("1.4.0", r#"{"/a": {"get": {"responses": {"204": {"description": ""}}}}}"#);
+    let across = View::default();
+    for (version, within, expected) in [("2.0.0", false, 1), ("1.5.0", false, 2), ("2.0.0", true, 2)] {
+        let drift = drift(&old, &api(version, "{}"));
+        let view = View { within_major: within, ..across.clone() };
+        assert_eq!(report::exit_code(&drift, &view), expected, "{version} {within}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The command line: names, help, examples. What the commands do is in their modules.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::drift;
+
+/// The commands of those who work on this repository.
+///
+/// The contract lies in schemas/, what is generated from it in generated/src/generated. After an
+/// edit of either the contract or the generator, `regen` is the command to run; before a commit, `ci`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true,
+    after_help = "Exit codes, of all commands but drift:
+  0  in order
+  1  something has to be repaired; the output says what, and with which command
+  2  wrong usage, or the command could not be carried out
+
+Examples:
+  cargo xtask regen           write what the contract now generates
+  cargo xtask test            run all tests
+  cargo xtask drift           compare the contract with its older version
+  cargo xtask ci              all that CI checks, in CI's order"
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the generator over the contract.
+    ///
+    /// Reads schemas/codegen.toml and the contract that it names, and makes generated/src/generated
+    /// hold exactly what comes out: one line per file that is created, updated or removed. The
+    /// folder belongs to the generator; what it did not write there is removed, nothing outside is
+    /// touched. A contract with a mistake changes nothing: every mistake is shown with its place.
+    #[command(after_help = "Exit codes:
+  0  the folder holds what the contract generates
+  1  the contract has mistakes; with --check: the folder holds something else
+  2  the folder cannot be read or written
+
+Examples:
+  cargo xtask regen
+  cargo xtask regen --check
+  cargo xtask regen --json")]
+    Regen(RegenArgs),
+    /// Compare the contract with another version of itself.
+    Drift(drift::Args),
+    /// Check the rules of the house.
+    ///
+    /// Hand-written Rust opens with `//!`, has at most 800 lines and no `mod.rs`; generated files
+    /// carry the generator's header; every row of docs/requirements.md that the contract must
+    /// express (side K) is named by a test; the commands of README.md exist; no path of somebody's
+    /// machine, no unfinished work, no dead link; every dependency has its reason; Cargo.lock is there.
+    /// Rows of the other sides that no test names yet are counted, not refused.
+    #[command(after_help = "Exit codes:
+  0  every rule holds
+  1  problems were found; each says file, line, and what to do
+  2  the repository cannot be read
+
+Examples:
+  cargo xtask tidy
+  cargo xtask tidy --json")]
+    Tidy(TidyArgs),
+    /// Run all tests.
+    ///
+    /// With cargo-nextest installed: `cargo nextest run` and then the documentation's tests;
+    /// without it `cargo test`, which runs both. Always the whole workspace with all features, so
+    /// that nothing is built twice. Arguments are handed to the runner, and the documentation's
+    /// tests are then left out.
+    #[command(after_help = "Exit codes:
+  0  tests ran, and none failed
+  1  a test failed, or none ran
+  2  cargo cannot be started
+
+Examples:
+  cargo xtask test
+  cargo xtask test -- round_trip")]
+    Test(TestArgs),
+    /// Run everything that CI checks.
+    ///
+    /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
+    /// first. Stops at the first step that fails and names the command that repairs it.
+    #[command(after_help = "Exit codes:
+  0  every step is in order
+  1  a step failed
+  2  a step could not be run
+
+Examples:
+  cargo xtask ci
+  cargo xtask ci --keep-going")]
+    Ci(CiArgs),
+}
+
+/// Options of `regen`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct RegenArgs {
+    /// Write nothing; show the first difference, and fail when there is one
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Print JSON, one object a line: diagnostics, then `{path, change}` per file, then a summary
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `tidy`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct TidyArgs {
+    /// Print JSON, one object a line: `{rule, file, line, what, repair}` per problem, then a summary
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `test`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TestArgs {
+    /// Arguments of the runner, such as a part of the tests' names
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
+}
+
+/// Options of `ci`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct CiArgs {
+    /// Run the steps after a failed one, too
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_are_consistent_and_each_teaches() {
+        let cli = Cli::command();
+        cli.clone().debug_assert();
+        for command in cli.get_subcommands() {
+            let help = command.clone().render_long_help().to_string();
+            assert!(
+                help.to_lowercase().contains("exit codes"),
+                "{}: no exit codes\n{help}",
+                command.get_name()
+            );
+            assert!(help.contains("cargo xtask "), "{}: no example\n{help}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask …`: the commands of those who work on this repository.
+//!
+//! Each command is a module: it decides over plain data and prints at its end. What they share is
+//! the repository as a list of files ([`repository`]), what is wrong with it ([`problem`]) and the
+//! colours ([`style`]). There are no integration tests: they would link this program again while
+//! it runs, which Windows refuses.
+
+mod ci;
+mod cli;
+mod drift;
+mod problem;
+mod regen;
+mod repository;
+mod style;
+mod test;
+mod tidy;
+
+use std::{path::Path, process::ExitCode, thread};
+
+use clap::Parser as _;
+
+use cli::{Cli, Command};
+
+/// Bytes of stack that the commands have.
+const STACK: usize = 256 << 20;
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing is left to do.
+    InOrder,
+    /// Something has to be repaired; what and how was printed.
+    ToRepair,
+    /// The command could not be carried out; why was printed.
+    NotRun,
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::InOrder => Self::SUCCESS,
+            Verdict::ToRepair => Self::from(1),
+            Verdict::NotRun => Self::from(2),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let root = match repository::root() {
+        Ok(root) => root,
+        Err(error) => {
+            style::complain(&error);
+            return Verdict::NotRun.into();
+        }
+    };
+    // Contracts nest, and so do the functions that walk them; the first thread's stack is small.
+    let ran = thread::Builder::new().stack_size(STACK).spawn(move || run(&cli.command, &root));
+    match ran.map(thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // What panicked has said so itself.
+        Ok(Err(_)) => Verdict::NotRun.into(),
+        Err(error) => {
+            style::complain(&error);
+            Verdict::NotRun.into()
+        }
+    }
+}
+
+fn run(command: &Command, root: &Path) -> ExitCode {
+    match command {
+        Command::Regen(args) => regen::run(args, root).into(),
+        Command::Drift(args) => {
+            let around = drift::Surroundings { root, color: style::colored(&std::io::stdout()) };
+            drift::run(args, around, &mut std::io::stdout(), &mut std::io::stderr())
+        }
+        Command::Tidy(args) => tidy::run(args, root).into(),
+        Command::Test(args) => test::run(args, root).into(),
+        Command::Ci(args) => ci::run(args, root).into(),
+    }
+}

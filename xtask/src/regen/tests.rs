@@ -1,0 +1,118 @@
+//! A small repository, regenerated after each kind of edit.
+
+use std::{fs, path::Path};
+
+use super::*;
+
+/// A repository with a contract of one schema, generated once.
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put(CONFIG, "inputs = [\"lot.schema.json\"]\n[output]\nlayout = \"modules\"\n");
+    put("schemas/lot.schema.json", SCHEMA);
+    let outcome = regenerate(folder.path(), Mode::Write).unwrap();
+    assert!(outcome.changes.count(Change::Created) > 1);
+    folder
+}
+
+const SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "https://example.com/lot.schema.json",
+  "type": "object",
+  "properties": { "key": { "type": "string" } },
+  "required": ["key"]
+}
+"#;
+
+/// Asserts what a run prints.
+fn check(root: &Path, mode: Mode, expect: impl Fn(&str) -> bool) {
+    let text = report(&regenerate(root, mode).unwrap(), mode, false);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    assert!(expect(&text), "{text}");
+}
+
+#[test]
+fn what_is_current_takes_one_line() {
+    let folder = repository();
+    for mode in [Mode::Check, Mode::Write] {
+        check(folder.path(), mode, |text| text.starts_with("current ") && text.lines().count() == 1);
+    }
+    assert_eq!(run(&RegenArgs { check: true, json: false }, folder.path()), Verdict::InOrder);
+}
+
+#[test]
+fn an_edited_file_is_named_shown_and_restored() {
+    let folder = repository();
+    let path = folder.path().join(GENERATED).join("types.rs");
+    let before = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{before}// An edit.\n")).unwrap();
+    let args = RegenArgs { check: true, json: false };
+    assert_eq!(run(&args, folder.path()), Verdict::ToRepair);
+    check(folder.path(), Mode::Check, |text| {
+        text.starts_with("updated generated/src/generated/types.rs\n")
+            && text.contains("-// An edit.\n")
+            && text.ends_with("  -> cargo xtask regen\n")
+    });
+    assert_ne!(fs::read_to_string(&path).unwrap(), before, "a check writes nothing");
+    check(folder.path(), Mode::Write, |text| text.starts_with("updated generated/src/generated/types.rs\n"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+}
+
+#[test]
+fn a_stray_is_removed() {
+    let folder = repository();
+    let stray = folder.path().join(GENERATED).join("old.rs");
+    fs::write(&stray, "//! Left from a former version.\n").unwrap();
+    check(folder.path(), Mode::Check, |text| text.starts_with("removed generated/src/generated/old.rs\n"));
+    assert!(stray.exists());
+    check(folder.path(), Mode::Write, |text| text.starts_with("removed generated/src/generated/old.rs\n"));
+    assert!(!stray.exists());
+}
+
+#[test]
+fn an_edit_of_the_contract_changes_the_output() {
+    let folder = repository();
+    let schema = SCHEMA.replace("\"string\"", "\"string\", \"maxLength\": 3");
+    fs::write(folder.path().join("schemas/lot.schema.json"), schema).unwrap();
+    let outcome = regenerate(folder.path(), Mode::Check).unwrap();
+    assert!(!outcome.changes.is_clean());
+    let json = json_lines(&outcome);
+    let lines: Vec<serde_json::Value> = json.lines().map(|line| line.parse().unwrap()).collect();
+    let updated = lines.iter().filter(|line| line["change"] == "updated").count();
+    let summary = lines.last().unwrap();
+    assert_eq!((&summary["clean"], &summary["updated"]), (&json!(false), &json!(updated)));
+    assert!(updated > 0, "{json}");
+}
+
+#[test]
+fn a_mistake_in_the_contract_changes_nothing() {
+    let folder = repository();
+    let schema = SCHEMA.replace("\"required\": [", "\"required\": 7, \"x-was\": [");
+    fs::write(folder.path().join("schemas/lot.schema.json"), schema).unwrap();
+    let before = fs::read_to_string(folder.path().join(GENERATED).join("types.rs")).unwrap();
+    match regenerate(folder.path(), Mode::Write) {
+        Err(Failure::Contract(problems)) => assert!(problems.render(false).contains("lot.schema.json")),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(fs::read_to_string(folder.path().join(GENERATED).join("types.rs")).unwrap(), before);
+    assert_eq!(run(&RegenArgs::default(), folder.path()), Verdict::ToRepair);
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_refused() {
+    let folder = repository();
+    fs::remove_file(folder.path().join(GENERATED).join("root.rs")).unwrap();
+    assert_eq!(run(&RegenArgs::default(), folder.path()), Verdict::NotRun);
+}
+
+/// What is committed is what the contract generates.
+#[test]
+fn the_committed_output_is_current() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let outcome = regenerate(&root, Mode::Check).unwrap();
+    assert!(outcome.changes.is_clean(), "{}", report(&outcome, Mode::Check, false));
+}

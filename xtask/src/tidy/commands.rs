@@ -1,0 +1,231 @@
+//! Commands in Markdown: whoever copies one has to get what the text promises.
+//!
+//! Every line that starts with `$ ` in a ```` ```console ```` block and every line of a ```` ```sh ````
+//! block is taken apart and checked against what there is: packages, targets, features, files,
+//! and the arguments of our own programs.
+
+use super::known::Known;
+use crate::{
+    problem::Problem,
+    repository::{File, Repository},
+};
+
+/// Programs of others, whose arguments nobody here knows.
+const PLAIN: [&str; 14] = [
+    "cat", "cd", "cp", "curl", "diff", "docker", "echo", "export", "git", "ls", "mkdir", "podman", "rm",
+    "rustup",
+];
+/// cargo's commands without a target.
+const CARGO: [&str; 9] = ["add", "fmt", "init", "metadata", "new", "publish", "tree", "update", "version"];
+/// cargo's commands that build.
+const BUILDS: [&str; 8] = ["bench", "build", "check", "clippy", "doc", "nextest", "run", "test"];
+
+/// Checks the commands of all Markdown files; there is a README.md.
+pub(super) fn check(repository: &Repository, known: &Known) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if repository.file("README.md").is_none() {
+        problems.push(Problem::new(
+            "commands",
+            "README.md",
+            "is missing",
+            "say what this is and how to use it",
+        ));
+    }
+    for file in repository.ending(".md") {
+        for (line, command) in extract(file) {
+            for words in split(&command) {
+                if let Err(what) = verify(&words, known, repository) {
+                    let what = format!("`{}`: {what}", words.join(" "));
+                    let repair = "correct the command, or teach xtask/src/tidy/commands.rs to check it";
+                    problems.push(Problem::new("commands", &file.path, what, repair).at(line));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// Command lines with the number of their first line.
+fn extract(file: &File) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    // The language of the block that a line is in; empty outside.
+    let mut block = String::new();
+    let mut continued = false;
+    for (line, text) in file.lines() {
+        let text = text.trim();
+        if let Some(language) = text.strip_prefix("```") {
+            block = if block.is_empty() { format!("{} ", language.trim()) } else { String::new() };
+            continued = false;
+            continue;
+        }
+        let command = match block.trim() {
+            "console" if continued => Some(text),
+            "console" => text.strip_prefix("$ "),
+            "sh" | "bash" | "shell" => Some(text.strip_prefix("$ ").unwrap_or(text)),
+            _ => None,
+        };
+        let Some(command) = command.filter(|command| !command.is_empty() && !command.starts_with('#')) else {
+            continue;
+        };
+        let (part, more) =
+            command.strip_suffix('\\').map_or((command, false), |part| (part.trim_end(), true));
+        match found.last_mut().filter(|_| continued) {
+            Some((_, before)) => before.push_str(&format!(" {part}")),
+            None => found.push((line, part.to_owned())),
+        }
+        continued = more;
+    }
+    found
+}
+
+/// The commands of a line, as words: without comments, redirections and assignments.
+fn split(line: &str) -> Vec<Vec<String>> {
+    let mut commands = vec![Vec::new()];
+    for word in words(line) {
+        match word.as_str() {
+            "&&" | "||" | "|" | ";" | "&" => commands.push(Vec::new()),
+            _ => {
+                if let Some(last) = commands.last_mut() {
+                    last.push(word);
+                }
+            }
+        }
+    }
+    for command in &mut commands {
+        let redirected = |word: &String| {
+            word.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('>') || word == "<"
+        };
+        let end = command.iter().position(redirected).unwrap_or(command.len());
+        command.truncate(end);
+        let assigns = |word: &&String| {
+            word.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            })
+        };
+        let assignments = command.iter().take_while(assigns).count();
+        command.drain(..assignments);
+    }
+    commands.retain(|command| !command.is_empty());
+    commands
+}
+
+/// Words with their quotes taken off; `#` begins a comment.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in line.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c == '#' && word.is_none() => break,
+            None if c.is_whitespace() => words.extend(word.take()),
+            None if c == ';' => {
+                words.extend(word.take());
+                words.push(";".to_owned());
+            }
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Whether a command exists; if not, why.
+fn verify(words: &[String], known: &Known, repository: &Repository) -> Result<(), String> {
+    let Some((program, args)) = words.split_first() else { return Ok(()) };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_file = || program.contains('/') && repository.has(program.trim_start_matches("./"));
+    if program == "cargo" {
+        cargo(args, known, repository)
+    } else if known.has_target(None, "bin", name) {
+        arguments(name, args, known)
+    } else if PLAIN.contains(&program.as_str()) || is_file() {
+        Ok(())
+    } else {
+        Err(format!("xtask does not know a program `{program}`"))
+    }
+}
+
+fn cargo(args: &[String], known: &Known, repository: &Repository) -> Result<(), String> {
+    let toolchain = args.first().is_some_and(|first| first.starts_with('+'));
+    let Some((command, args)) = args.get(usize::from(toolchain)..).and_then(<[String]>::split_first) else {
+        return Err("cargo without a command".to_owned());
+    };
+    match command.as_str() {
+        "xtask" => arguments("xtask", args, known),
+        "install" => match value(args, "--path") {
+            Some(path) if !repository.has(&format!("{path}/Cargo.toml")) => {
+                Err(format!("no package lies in {path}"))
+            }
+            _ => Ok(()),
+        },
+        command if BUILDS.contains(&command) => build(command, args, known),
+        command if CARGO.contains(&command) => Ok(()),
+        command => Err(format!("xtask does not know `cargo {command}`")),
+    }
+}
+
+fn build(command: &str, args: &[String], known: &Known) -> Result<(), String> {
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let (own, rest) = args.split_at(end);
+    let package = value(own, "-p").or_else(|| value(own, "--package"));
+    if let Some(name) = package
+        && !known.packages.contains_key(name)
+    {
+        return Err(format!("the workspace has no package `{name}`"));
+    }
+    for kind in ["bin", "example", "test", "bench"] {
+        if let Some(name) = value(own, &format!("--{kind}"))
+            && !known.has_target(package, kind, name)
+        {
+            return Err(format!("there is no {kind} `{name}`"));
+        }
+    }
+    let features = value(own, "--features").or_else(|| value(own, "-F")).unwrap_or_default();
+    for feature in features.split([',', ' ']).filter(|feature| !feature.is_empty()) {
+        let has =
+            |name: &str| known.packages.get(name).is_none_or(|package| package.features.contains(feature));
+        if package.is_some_and(|name| !has(name)) {
+            return Err(format!("`{}` has no feature `{feature}`", package.unwrap_or_default()));
+        }
+    }
+    if command != "run" || value(own, "--example").is_some() {
+        return Ok(());
+    }
+    let program = value(own, "--bin").or_else(|| package.and_then(|package| known.program_of(package)));
+    match program {
+        Some(program) => arguments(program, rest.get(1..).unwrap_or_default(), known),
+        None => Err("it does not say which program to run: add `-p PACKAGE`".to_owned()),
+    }
+}
+
+/// The value of an option: `--name value` or `--name=value`.
+fn value<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
+    let at = args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
+    let joined = || args.iter().find_map(|arg| arg.strip_prefix(name)?.strip_prefix('='));
+    at.map(String::as_str).or_else(joined)
+}
+
+/// Whether one of our own programs takes these arguments, as far as they are known here.
+fn arguments(program: &str, args: &[String], known: &Known) -> Result<(), String> {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+    let Some(command) = known.programs.get(program) else { return Ok(()) };
+    let all = std::iter::once(program).chain(args.iter().map(String::as_str));
+    match command.clone().try_get_matches_from(all) {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind(), DisplayHelp | DisplayVersion) => Ok(()),
+        Err(error) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Err(first.trim_start_matches("error: ").to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Commands of a README: which are found, how they are taken apart, what is wrong with them.
+
+use clap::CommandFactory as _;
+
+use super::{
+    super::{assert_problems, known::Package},
+    *,
+};
+
+fn known() -> Known {
+    let package = |targets: &[(&str, &str)], features: &[&str]| Package {
+        targets: targets.iter().map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned())).collect(),
+        features: features.iter().map(|feature| (*feature).to_owned()).collect(),
+    };
+    let mut known = Known::default();
+    known.packages.insert("xtask".to_owned(), package(&[("bin", "xtask")], &[]));
+    known.packages.insert("exchange-cli".to_owned(), package(&[("bin", "exchange")], &[]));
+    known.packages.insert(
+        "exchange-api".to_owned(),
+        package(&[("lib", "exchange_api"), ("example", "call")], &["client"]),
+    );
+    known.programs.insert("xtask".to_owned(), crate::cli::Cli::command());
+    known
+}
+
+#[test]
+fn commands_are_found_in_blocks_of_the_shell() {
+    let text = "`$ not this`\n\n```console\n$ cargo build \\\n    --release\noutput\n$ ls\n```\n\n```rust\n$ no\n```\n\n- in a list:\n  ```sh\n  # a comment\n  cargo test # all of them\n\n  $ git log\n  ```\n";
+    let file = File { path: "README.md".to_owned(), text: text.to_owned() };
+    let expect = [(4, "cargo build --release"), (7, "ls"), (17, "cargo test # all of them"), (19, "git log")];
+    let found = extract(&file);
+    let found: Vec<(usize, &str)> = found.iter().map(|(line, command)| (*line, command.as_str())).collect();
+    assert_eq!(found, expect);
+}
+
+#[test]
+fn lines_are_taken_apart() {
+    let check = |line: &str, expect: &[&[&str]]| assert_eq!(split(line), expect, "{line}");
+    check("cargo test # all", &[&["cargo", "test"]]);
+    check(
+        "A=1 B_2='x y' cargo run -- --name 'two words' ''",
+        &[&["cargo", "run", "--", "--name", "two words", ""]],
+    );
+    check("cd a && cargo build; ls | cat", &[&["cd", "a"], &["cargo", "build"], &["ls"], &["cat"]]);
+    check("cargo run > out.txt 2>&1", &[&["cargo", "run"]]);
+    check("cargo run 2>/dev/null", &[&["cargo", "run"]]);
+    check("curl <address>", &[&["curl", "<address>"]]);
+    check("A=1", &[]);
+}
+
+/// Asserts what is wrong with a command: nothing when `expect` is empty.
+fn check(command: &str, expect: &str) {
+    let repository = Repository::of(&[(".ci/run", ""), ("codegen/Cargo.toml", "")]);
+    let found = split(command).iter().find_map(|words| verify(words, &known(), &repository).err());
+    assert_eq!(found.unwrap_or_default(), expect, "{command}");
+}
+
+#[test]
+fn commands_that_exist_pass() {
+    for command in [
+        "cargo xtask regen --check",
+        "cargo xtask test -- round_trip",
+        "cargo xtask --help",
+        "cargo run -p xtask -- tidy --json",
+        "cargo run -p exchange-cli -- anything",
+        "cargo run --package=exchange-api --example call --features client",
+        "cargo +stable test --workspace",
+        "cargo install --path codegen",
+        "exchange sign-in",
+        "./target/release/exchange status",
+        ".ci/run",
+        "git clone <address> && cd contract-codegen",
+    ] {
+        check(command, "");
+    }
+}
+
+#[test]
+fn commands_that_do_not_exist_are_refused() {
+    check("cargo xtask regenerate", "unrecognized subcommand 'regenerate'");
+    check("cargo xtask regen --chekc", "unexpected argument '--chekc' found");
+    check("cargo run -p xtask -- clean", "unrecognized subcommand 'clean'");
+    check("cargo run -p exchange-server", "the workspace has no package `exchange-server`");
+    check("cargo run", "it does not say which program to run: add `-p PACKAGE`");
+    check("cargo run -p exchange-api --example calls", "there is no example `calls`");
+    check("cargo test -p exchange-api --features serve", "`exchange-api` has no feature `serve`");
+    check("cargo install --path generator", "no package lies in generator");
+    check("cargo deny check", "xtask does not know `cargo deny`");
+    check("make all", "xtask does not know a program `make`");
+    check("./build.sh", "xtask does not know a program `./build.sh`");
+}
+
+#[test]
+fn problems_name_the_line() {
+    let rule = |repository: &Repository| super::check(repository, &known());
+    assert_problems(rule, &[("README.md", "```sh\ncargo xtask ci\n```\n")], &[]);
+    assert_problems(
+        rule,
+        &[
+            ("README.md", "Text.\n\n```sh\ncargo xtask cl\n```\n"),
+            ("docs/a.md", "```console\n$ make\nmake\n```\n"),
+        ],
+        &["README.md:4 commands", "docs/a.md:2 commands"],
+    );
+    assert_problems(rule, &[], &["README.md commands"]);
+}

@@ -1,0 +1,235 @@
+//! The rows of docs/requirements.md: which of them tests name, and names of rows that there are not.
+//!
+//! A row is named by its id (`STK-10`) in a test: a file that holds tests only, or the part of a
+//! file below `#[cfg(test)]`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    problem::Problem,
+    repository::{File, Repository},
+};
+
+/// Where the rows are.
+const ROWS: &str = "docs/requirements.md";
+/// Endings of files that hold tests or code.
+const CODE: [&str; 3] = [".rs", ".py", ".mjs"];
+
+/// How far the tests of one area have come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    /// What its ids begin with.
+    pub(super) name: String,
+    /// How many rows it has.
+    pub(super) rows: usize,
+    /// How many of them a test names.
+    pub(super) covered: usize,
+    /// Ids that the contract must express and no test names.
+    pub(super) missing: Vec<String>,
+    /// Ids of the other sides that no test names yet.
+    pub(super) later: Vec<String>,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+struct Row {
+    id: String,
+    line: usize,
+    /// Whether a contract file must express it.
+    contract: bool,
+}
+
+/// Problems, and the areas in the order of the file.
+pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
+    let Some(file) = repository.file(ROWS) else {
+        let repair = "bring back the table of rows: | id | side | requirement |";
+        return (vec![Problem::new("requirements", ROWS, "is missing", repair)], Vec::new());
+    };
+    let mut problems = Vec::new();
+    let rows = rows(file, &mut problems);
+    let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+    let prefixes: BTreeSet<&str> = ids.iter().filter_map(|id| Some(id.split_once('-')?.0)).collect();
+    let mut tested: BTreeSet<&str> = BTreeSet::new();
+    for file in repository.files.iter().filter(|file| CODE.iter().any(|end| file.path.ends_with(end))) {
+        let tests = tests_from(file);
+        for (line, text) in file.lines() {
+            for id in
+                named(text).filter(|id| id.split_once('-').is_some_and(|(area, _)| prefixes.contains(area)))
+            {
+                if !ids.contains(id) {
+                    let what = format!("names {id}, which {ROWS} does not have");
+                    problems.push(
+                        Problem::new("requirements", &file.path, what, "name the row that is meant").at(line),
+                    );
+                } else if tests.is_some_and(|first| line >= first) {
+                    tested.insert(id);
+                }
+            }
+        }
+    }
+    for row in rows.iter().filter(|row| row.contract && !tested.contains(row.id.as_str())) {
+        let what = format!("no test names {}, which the contract must express", row.id);
+        let repair = "name each of these rows in the doc line of the test that shows it: `/// STK-10: …`";
+        problems.push(Problem::new("requirements", ROWS, what, repair).at(row.line));
+    }
+    (problems, areas(&rows, &tested))
+}
+
+/// The rows; an id that stands there twice is a problem.
+fn rows(file: &File, problems: &mut Vec<Problem>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for (line, text) in file.lines() {
+        let mut cells = text.split('|').map(str::trim);
+        let (Some(""), Some(id), Some(sides)) = (cells.next(), cells.next(), cells.next()) else { continue };
+        if named(id).next() != Some(id) {
+            continue;
+        }
+        if let Some(first) = lines.insert(id.to_owned(), line) {
+            let what = format!("{id} is also the row of line {first}");
+            let repair = "give the younger row the next free number";
+            problems.push(Problem::new("requirements", ROWS, what, repair).at(line));
+            continue;
+        }
+        let contract = sides.split(',').any(|side| side.trim() == "K");
+        rows.push(Row { id: id.to_owned(), line, contract });
+    }
+    rows
+}
+
+fn areas(rows: &[Row], tested: &BTreeSet<&str>) -> Vec<Area> {
+    let mut areas: Vec<Area> = Vec::new();
+    for row in rows {
+        let name = row.id.split('-').next().unwrap_or_default();
+        if areas.last().is_none_or(|last| last.name != name) {
+            let (missing, later) = (Vec::new(), Vec::new());
+            areas.push(Area { name: name.to_owned(), rows: 0, covered: 0, missing, later });
+        }
+        let Some(area) = areas.last_mut() else { continue };
+        area.rows += 1;
+        if tested.contains(row.id.as_str()) {
+            area.covered += 1;
+        } else if row.contract {
+            area.missing.push(row.id.clone());
+        } else {
+            area.later.push(row.id.clone());
+        }
+    }
+    areas
+}
+
+/// The first line of a file's tests: 1 when it holds nothing else.
+fn tests_from(file: &File) -> Option<usize> {
+    let (folders, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+    let stem = name.split('.').next().unwrap_or(name);
+    let test =
+        stem == "tests" || stem.starts_with("test_") || stem.ends_with("_test") || name.contains(".test.");
+    if test || folders.split('/').any(|folder| folder == "tests" || folder == "test") {
+        return Some(1);
+    }
+    let mut marked = None;
+    for (line, text) in file.lines() {
+        let text = text.trim_start();
+        if text.starts_with("#[cfg(test)]") || text.starts_with("#[cfg(all(test") {
+            marked = Some(line);
+        } else if marked.is_some() && text.contains("mod ") && text.ends_with('{') {
+            return marked;
+        } else if !text.starts_with("#[") {
+            marked = None;
+        }
+    }
+    None
+}
+
+/// Every word of the form of an id: two or three capitals, `-`, two digits.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('-').filter_map(|(dash, _)| {
+        let bytes = text.as_bytes();
+        let start = (0..dash).rev().take_while(|&i| bytes[i].is_ascii_uppercase()).last()?;
+        let digits = bytes[dash + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let end = dash + 1 + digits;
+        let inside =
+            |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        let before = start.checked_sub(1).and_then(|i| bytes.get(i));
+        let whole = !inside(before) && !inside(bytes.get(end));
+        ((2..=3).contains(&(dash - start)) && digits == 2 && whole).then(|| &text[start..end])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::assert_problems, *};
+
+    const TABLE: &str = "# Rows\n\n| id | side | requirement |\n|---|---|---|\n| AA-01 | K,S | One. |\n| AA-02 | C | Two. |\n| BBB-01 | K | Three. |\n";
+
+    fn problems(repository: &Repository) -> Vec<Problem> {
+        check(repository).0
+    }
+
+    #[test]
+    fn rows_of_the_contract_need_a_test() {
+        let test = "//! Tests.\n\n/// AA-01: shown.\n#[test]\nfn one() {}\n";
+        assert_problems(
+            problems,
+            &[(ROWS, TABLE), ("tests/tests/all/a.rs", test)],
+            &["docs/requirements.md:7 requirements"],
+        );
+        assert_problems(
+            problems,
+            &[(ROWS, TABLE), ("tests/tests/all/a.rs", test), ("tests/e2e/b.test.mjs", "// BBB-01\n")],
+            &[],
+        );
+    }
+
+    #[test]
+    fn only_tests_count() {
+        let code = "//! Code.\n\n// AA-01\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    /// BBB-01\n    #[test]\n    fn b() {}\n}\n";
+        assert_problems(
+            problems,
+            &[(ROWS, TABLE), ("src/a.rs", code)],
+            &["docs/requirements.md:5 requirements"],
+        );
+        let only = "#[cfg(test)]\nuse a;\n// AA-01, BBB-01\n";
+        assert_problems(
+            problems,
+            &[(ROWS, TABLE), ("src/a.rs", only)],
+            &["docs/requirements.md:5 requirements", "docs/requirements.md:7 requirements"],
+        );
+    }
+
+    #[test]
+    fn a_row_that_there_is_not_cannot_be_named() {
+        let test = "// AA-01, BBB-01, AA-09; CC-01 and RFC-94 are somebody else's\n";
+        assert_problems(problems, &[(ROWS, TABLE), ("src/tests.rs", test)], &["src/tests.rs:1 requirements"]);
+    }
+
+    #[test]
+    fn an_id_stands_once() {
+        let table = format!("{TABLE}| AA-02 | S | Again. |\n");
+        let test = "// AA-01, BBB-01\n";
+        assert_problems(
+            problems,
+            &[(ROWS, &table), ("src/tests.rs", test)],
+            &["docs/requirements.md:8 requirements"],
+        );
+    }
+
+    #[test]
+    fn areas_are_counted() {
+        let repository = Repository::of(&[(ROWS, TABLE), ("src/tests.rs", "// AA-01\n")]);
+        let (_, areas) = check(&repository);
+        let [first, second] = areas.as_slice() else { panic!("{areas:?}") };
+        assert_eq!(
+            (first.rows, first.covered, first.later.as_slice()),
+            (2, 1, ["AA-02".to_owned()].as_slice())
+        );
+        assert_eq!((second.rows, second.covered, second.missing.len()), (1, 0, 1));
+    }
+
+    #[test]
+    fn ids_are_whole_words() {
+        let found: Vec<&str> =
+            named("STK-10, (GW-01) X-10 ABCD-10 STK-101 STK-1 XSTK_OST-02 UTF-8 LIM-12").collect();
+        assert_eq!(found, ["STK-10", "GW-01", "LIM-12"]);
+    }
+}
