@@ -95,10 +95,9 @@ impl fmt::Display for Rejected {
         match self {
             Self::NotJson(error) => write!(f, "not a JSON document: {error}"),
             Self::Invalid(violations) => write!(f, "the document breaks its schema:\n{violations}"),
-            Self::Unrepresentable { line, column } => write!(
-                f,
-                "the document is valid, but its type cannot hold it (line {line}, column {column})"
-            ),
+            Self::Unrepresentable { line, column } => {
+                write!(f, "the document is valid, but its type cannot hold it (line {line}, column {column})")
+            }
         }
     }
 }
@@ -226,11 +225,8 @@ pub fn read_rest<'de, A: MapAccess<'de>, T: for<'t> Read<'t>>(map: A) -> Result<
 /// The violations for members that a builder was not given.
 #[must_use]
 pub fn missing(validator: Validator, given: &[(&str, bool)]) -> Violations {
-    let violation = |pointer: String| Violation {
-        pointer,
-        keyword: "required",
-        schema: validator.location(),
-    };
+    let violation =
+        |pointer: String| Violation { pointer, keyword: "required", schema: validator.location() };
     let root = Path::Root;
     let all = given.iter().filter(|(_, given)| !given);
     let all = all.map(|(name, _)| violation(root.key(name).pointer())).collect();

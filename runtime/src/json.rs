@@ -160,11 +160,7 @@ impl fmt::Display for JsonErrorKind {
 
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} at line {}, column {}",
-            self.kind, self.line, self.column
-        )
+        write!(f, "{} at line {}, column {}", self.kind, self.line, self.column)
     }
 }
 
@@ -259,15 +255,12 @@ impl Json {
         if pointer.is_empty() {
             return Some(self);
         }
-        pointer
-            .strip_prefix('/')?
-            .split('/')
-            .try_fold(self, |value, token| match value {
-                Self::Array(items) => items.get(array_index(token)?),
-                Self::Object(members) if token.contains('~') => members.get(&unescape(token)?),
-                Self::Object(members) => members.get(token),
-                _ => None,
-            })
+        pointer.strip_prefix('/')?.split('/').try_fold(self, |value, token| match value {
+            Self::Array(items) => items.get(array_index(token)?),
+            Self::Object(members) if token.contains('~') => members.get(&unescape(token)?),
+            Self::Object(members) => members.get(token),
+            _ => None,
+        })
     }
 
     /// Equality that compares numbers as text; objects still regardless of order.

@@ -43,10 +43,7 @@ impl Index {
     /// An index over `entries` with room for as many again.
     fn build<V>(entries: &[(String, V)]) -> Self {
         let slots = vec![0; (entries.len() * 4).next_power_of_two()];
-        let mut index = Self {
-            state: RandomState::new(),
-            slots,
-        };
+        let mut index = Self { state: RandomState::new(), slots };
         for (position, (key, _)) in entries.iter().enumerate() {
             if let Err(slot) = index.find(entries, key) {
                 index.slots[slot] = position + 1;
@@ -74,10 +71,7 @@ impl<V> Map<V> {
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            entries: Vec::new(),
-            index: None,
-        }
+        Self { entries: Vec::new(), index: None }
     }
 
     fn position(&self, key: &str) -> Option<usize> {
@@ -95,8 +89,7 @@ impl<V> Map<V> {
 
     /// The value under `key`, for changing it in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
-        self.position(key)
-            .map(|position| &mut self.entries[position].1)
+        self.position(key).map(|position| &mut self.entries[position].1)
     }
 
     /// Whether `key` is present.
@@ -174,12 +167,8 @@ impl<V> Map<V> {
     }
 
     /// The members in order, their values for changing in place.
-    pub fn iter_mut(
-        &mut self,
-    ) -> impl DoubleEndedIterator<Item = (&str, &mut V)> + ExactSizeIterator {
-        self.entries
-            .iter_mut()
-            .map(|(key, value)| (key.as_str(), value))
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut V)> + ExactSizeIterator {
+        self.entries.iter_mut().map(|(key, value)| (key.as_str(), value))
     }
 
     /// The keys in order.
@@ -273,10 +262,7 @@ impl<V> Default for Map<V> {
 
 impl<V: PartialEq> PartialEq for Map<V> {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self
-                .iter()
-                .all(|(key, value)| other.get(key) == Some(value))
+        self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))
     }
 }
 

@@ -57,10 +57,7 @@ impl Number {
     #[inline]
     #[must_use]
     pub const fn int(value: i64) -> Self {
-        Self(Repr::Small {
-            digits: value,
-            scale: 0,
-        })
+        Self(Repr::Small { digits: value, scale: 0 })
     }
 
     /// The number `digits / 10^scale`, written with exactly `scale` decimals:
@@ -123,9 +120,7 @@ impl Number {
     pub fn is_integer(&self) -> bool {
         match self.0 {
             Repr::Small { scale: 0, .. } => true,
-            Repr::Small { digits, scale } => {
-                pow10(scale).map_or(digits == 0, |unit| digits % unit == 0)
-            }
+            Repr::Small { digits, scale } => pow10(scale).map_or(digits == 0, |unit| digits % unit == 0),
             Repr::Text(_) => self.with_decimal(|number| number.is_integer()),
         }
     }
@@ -179,29 +174,17 @@ impl Number {
     /// do not matter. Linear in this number's text for divisors of up to 37 digits.
     #[must_use]
     pub fn is_multiple_of(&self, divisor: &Self) -> bool {
-        if let (
-            &Repr::Small {
-                digits: a,
-                scale: sa,
-            },
-            &Repr::Small {
-                digits: b,
-                scale: sb,
-            },
-        ) = (&self.0, &divisor.0)
+        if let (&Repr::Small { digits: a, scale: sa }, &Repr::Small { digits: b, scale: sb }) =
+            (&self.0, &divisor.0)
         {
             if b == 0 {
                 return false;
             }
             // Both in units of the finer scale, when that fits.
             let scaled = if sa <= sb {
-                pow10(sb - sa)
-                    .and_then(|unit| a.checked_mul(unit))
-                    .map(|a| (a, b))
+                pow10(sb - sa).and_then(|unit| a.checked_mul(unit)).map(|a| (a, b))
             } else {
-                pow10(sa - sb)
-                    .and_then(|unit| b.checked_mul(unit))
-                    .map(|b| (a, b))
+                pow10(sa - sb).and_then(|unit| b.checked_mul(unit)).map(|b| (a, b))
             };
             if let Some((a, b)) = scaled {
                 return a.wrapping_rem(b) == 0;
@@ -256,18 +239,9 @@ impl Number {
 
     #[inline(never)]
     fn cmp_unequal_scales(&self, other: &Self) -> Ordering {
-        if let (
-            &Repr::Small {
-                digits: a,
-                scale: sa,
-            },
-            &Repr::Small {
-                digits: b,
-                scale: sb,
-            },
-        ) = (&self.0, &other.0)
-            && let (Some(ua), Some(ub)) =
-                (pow10(sb.saturating_sub(sa)), pow10(sa.saturating_sub(sb)))
+        if let (&Repr::Small { digits: a, scale: sa }, &Repr::Small { digits: b, scale: sb }) =
+            (&self.0, &other.0)
+            && let (Some(ua), Some(ub)) = (pow10(sb.saturating_sub(sa)), pow10(sa.saturating_sub(sb)))
         {
             return match (a.checked_mul(ua), b.checked_mul(ub)) {
                 (Some(a), Some(b)) => a.cmp(&b),
@@ -305,26 +279,12 @@ fn divide_half_up(digits: i64, drop: u8) -> (i64, Exactness) {
     let magnitude = digits.unsigned_abs();
     let Some(unit) = 10_u64.checked_pow(u32::from(drop)) else {
         // 10^20 is more than twice the largest magnitude, so nothing reaches one half.
-        return (
-            0,
-            if digits == 0 {
-                Exactness::Exact
-            } else {
-                Exactness::Rounded
-            },
-        );
+        return (0, if digits == 0 { Exactness::Exact } else { Exactness::Rounded });
     };
     let (whole, rest) = (magnitude / unit, magnitude % unit);
     if rest == 0 {
         // `digits` itself when the unit is 1, otherwise small enough for any cast.
-        return (
-            if drop == 0 {
-                digits
-            } else {
-                digits.signum() * whole as i64
-            },
-            Exactness::Exact,
-        );
+        return (if drop == 0 { digits } else { digits.signum() * whole as i64 }, Exactness::Exact);
     }
     let rounded = whole + u64::from(rest >= unit - rest);
     (digits.signum() * rounded as i64, Exactness::Rounded)
@@ -350,16 +310,9 @@ impl Ord for Number {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
-            (
-                Repr::Small {
-                    digits: a,
-                    scale: sa,
-                },
-                Repr::Small {
-                    digits: b,
-                    scale: sb,
-                },
-            ) if sa == sb => a.cmp(b),
+            (Repr::Small { digits: a, scale: sa }, Repr::Small { digits: b, scale: sb }) if sa == sb => {
+                a.cmp(b)
+            }
             _ => self.cmp_unequal_scales(other),
         }
     }

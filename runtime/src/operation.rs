@@ -169,8 +169,8 @@ impl Operations {
     /// `HEAD` finds the `GET` operation unless there is one of its own (RFC 9110, 9.3.2).
     #[must_use]
     pub fn find(&self, method: &str, path: &str) -> Lookup {
-        let Some(first) = (0..self.order.len())
-            .find(|&at| self.at(at).is_some_and(|operation| operation.matches(path)))
+        let Some(first) =
+            (0..self.order.len()).find(|&at| self.at(at).is_some_and(|operation| operation.matches(path)))
         else {
             return Lookup::Nothing;
         };

@@ -91,10 +91,7 @@ impl Class {
     #[inline]
     fn contains_wide(&self, c: char) -> bool {
         let after = self.ranges.partition_point(|&(low, _)| low <= c);
-        after
-            .checked_sub(1)
-            .and_then(|index| self.ranges.get(index))
-            .is_some_and(|&(_, high)| c <= high)
+        after.checked_sub(1).and_then(|index| self.ranges.get(index)).is_some_and(|&(_, high)| c <= high)
     }
 }
 

@@ -187,9 +187,7 @@ pub fn extra<'de, A: MapAccess<'de>>(
 ) -> Result<(), A::Error> {
     let value = map.next_value_seed(Seed::<Json, ByRead>::default())?;
     // The name is part of the data, so the message does not repeat it.
-    extra
-        .try_insert(key.into_string(), value)
-        .map_err(|_| A::Error::custom("duplicate member"))
+    extra.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
 }
 
 /// Reads a member that has a type although the contract does not name it. Fails when it
@@ -284,9 +282,7 @@ pub fn optional<M: SerializeMap, T: Serialize>(
 
 /// Writes the members that the contract does not name, in their order.
 pub fn extras<M: SerializeMap>(map: &mut M, extra: &Map<Json>) -> Result<(), M::Error> {
-    extra
-        .iter()
-        .try_for_each(|(name, value)| map.serialize_entry(name, value))
+    extra.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
 }
 
 /// Reads a `T` in the way `How` says.

@@ -234,8 +234,7 @@ impl Types {
             Json::Null => Self::NULL,
             Json::Bool(_) => Self::BOOLEAN,
             Json::Number(number) => {
-                return self.0 & Self::NUMBER.0 != 0
-                    || self.0 & Self::INTEGER.0 != 0 && number.is_integer();
+                return self.0 & Self::NUMBER.0 != 0 || self.0 & Self::INTEGER.0 != 0 && number.is_integer();
             }
             Json::String(_) => Self::STRING,
             Json::Array(_) => Self::ARRAY,
@@ -262,11 +261,7 @@ pub struct Limits {
 
 impl Limits {
     /// 1000 violations, 512 levels, 20 million applications.
-    pub const DEFAULT: Limits = Limits {
-        violations: DEFAULT_CAP,
-        depth: 512,
-        effort: 20_000_000,
-    };
+    pub const DEFAULT: Limits = Limits { violations: DEFAULT_CAP, depth: 512, effort: 20_000_000 };
 }
 
 impl Default for Limits {
@@ -328,11 +323,7 @@ impl Validator {
 }
 
 /// What an id outside the table means: nothing is accepted in silence.
-static MISSING: Schema = Schema {
-    resource: u32::MAX,
-    location: "",
-    keywords: &[Keyword::False],
-};
+static MISSING: Schema = Schema { resource: u32::MAX, location: "", keywords: &[Keyword::False] };
 
 impl Tables {
     fn schema(&self, id: SchemaId) -> &'static Schema {
@@ -345,18 +336,12 @@ impl Tables {
 
     fn dynamic_anchor(&self, resource: u32, anchor: &str) -> Option<SchemaId> {
         let anchors = self.resources.get(resource as usize)?.dynamic_anchors;
-        anchors
-            .iter()
-            .find(|(name, _)| *name == anchor)
-            .map(|&(_, id)| id)
+        anchors.iter().find(|(name, _)| *name == anchor).map(|&(_, id)| id)
     }
 
     /// Resource URI, `#`, JSON Pointer.
     fn location(&self, schema: &Schema) -> String {
-        let uri = self
-            .resources
-            .get(schema.resource as usize)
-            .map_or("", |resource| resource.uri);
+        let uri = self.resources.get(schema.resource as usize).map_or("", |resource| resource.uri);
         format!("{uri}#{}", schema.location)
     }
 }

@@ -93,25 +93,15 @@ mod tests {
     fn never_prints_the_value() {
         let secret: Secret = serde_json::from_str(r#""tr\u0075th""#).unwrap();
         assert_eq!(secret.expose(), "truth");
-        assert_eq!(
-            format!("{secret} {secret:?} {:#?}", Some(&secret))
-                .matches("truth")
-                .count(),
-            0
-        );
+        assert_eq!(format!("{secret} {secret:?} {:#?}", Some(&secret)).matches("truth").count(), 0);
         assert_eq!(serde_json::to_string(&secret).unwrap(), r#""truth""#);
         assert_eq!(secret.into_inner(), "truth");
     }
 
     #[test]
     fn failing_to_read_does_not_show_the_value() {
-        let error = serde_json::from_str::<Secret>("123456")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("a secret does not have the expected form"),
-            "{error}"
-        );
+        let error = serde_json::from_str::<Secret>("123456").unwrap_err().to_string();
+        assert!(error.contains("a secret does not have the expected form"), "{error}");
         assert!(!error.contains("123456"));
     }
 

@@ -59,29 +59,17 @@ pub trait Transport: Send + Sync {
     /// # Errors
     /// When there is no answer: [`TransportError`] says why and whether the request may
     /// have arrived.
-    fn send<'a>(
-        &'a self,
-        operation: &'static Operation,
-        request: http::Request<Bytes>,
-    ) -> Sending<'a>;
+    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a>;
 }
 
 impl<T: Transport + ?Sized> Transport for Arc<T> {
-    fn send<'a>(
-        &'a self,
-        operation: &'static Operation,
-        request: http::Request<Bytes>,
-    ) -> Sending<'a> {
+    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
         (**self).send(operation, request)
     }
 }
 
 impl<T: Transport + ?Sized> Transport for Box<T> {
-    fn send<'a>(
-        &'a self,
-        operation: &'static Operation,
-        request: http::Request<Bytes>,
-    ) -> Sending<'a> {
+    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
         (**self).send(operation, request)
     }
 }

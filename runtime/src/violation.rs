@@ -30,11 +30,7 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer = if self.pointer.is_empty() {
-            "/"
-        } else {
-            &self.pointer
-        };
+        let pointer = if self.pointer.is_empty() { "/" } else { &self.pointer };
         write!(f, "{pointer}: {} ({})", self.keyword, self.schema)
     }
 }
@@ -59,11 +55,7 @@ impl Violations {
     pub fn new(mut violations: Vec<Violation>) -> Option<Self> {
         violations.sort_unstable();
         violations.dedup();
-        if violations.is_empty() {
-            None
-        } else {
-            Some(Self(violations))
-        }
+        if violations.is_empty() { None } else { Some(Self(violations)) }
     }
 
     /// A single violation.
@@ -203,11 +195,7 @@ mod tests {
     use super::*;
 
     fn violation(pointer: &str, keyword: &'static str) -> Violation {
-        Violation {
-            pointer: pointer.to_owned(),
-            keyword,
-            schema: "s#".to_owned(),
-        }
+        Violation { pointer: pointer.to_owned(), keyword, schema: "s#".to_owned() }
     }
 
     #[test]

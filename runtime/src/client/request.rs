@@ -61,7 +61,7 @@ impl Request {
             .filter(|(template, _)| within(template))
             .any(|(_, filled)| matches!(filled, "" | "." | ".."));
         if lost {
-            self.refuse("path", name, "", "pattern");
+            self.refuse(name, "", "pattern");
         }
         self
     }
@@ -80,11 +80,7 @@ impl Request {
 
     /// Adds `name=first,second` for a list (`style: form`, `explode: false`), nothing for an
     /// empty one.
-    pub fn query_joined(
-        mut self,
-        name: &'static str,
-        values: impl IntoIterator<Item: Display>,
-    ) -> Self {
+    pub fn query_joined(mut self, name: &'static str, values: impl IntoIterator<Item: Display>) -> Self {
         let values: Vec<_> = values.into_iter().collect();
         self.check(Location::Query, name, &as_display(&values));
         let mut first = true;
@@ -110,7 +106,7 @@ impl Request {
                 (Ok(header), Ok(text)) => {
                     self.headers.append(header, text);
                 }
-                _ => self.refuse("header", name, "", "pattern"),
+                _ => self.refuse(name, "", "pattern"),
             }
         }
         self
@@ -177,7 +173,7 @@ impl Request {
             };
             for value in values {
                 if !encode_pair(name, value, &mut text) {
-                    self.refuse("body", name, "", "type");
+                    self.refuse(name, "", "type");
                 }
             }
         }
@@ -206,9 +202,10 @@ impl Request {
     /// Checks an argument as the contract says; nothing when there is none, which leaves an
     /// optional one out.
     fn check(&mut self, location: Location, name: &str, values: &[&dyn Display]) {
-        let parameter = self.operation.parameters.iter().find(|parameter| {
-            parameter.location == location && parameter.name.eq_ignore_ascii_case(name)
-        });
+        let parameter =
+            self.operation.parameters.iter().find(|parameter| {
+                parameter.location == location && parameter.name.eq_ignore_ascii_case(name)
+            });
         let (Some(parameter), Some(first)) = (parameter, values.first()) else { return };
         let Some(validator) = parameter.validator else { return };
         if self.checks == RequestChecks::Off {
@@ -216,24 +213,22 @@ impl Request {
         }
         let json = match parameter.shape {
             Shape::Scalar(scalar) => read(scalar, first),
-            Shape::Array(scalar) => {
-                Json::Array(values.iter().map(|value| read(scalar, value)).collect())
-            }
+            Shape::Array(scalar) => Json::Array(values.iter().map(|value| read(scalar, value)).collect()),
             // Clients have no such arguments.
             Shape::Object(_) | Shape::Json => return,
         };
         let Err(violations) = validator().validate(&json) else { return };
         for violation in violations {
             let keyword = violation.keyword;
-            self.refuse(location.as_str(), name, &violation.pointer, keyword);
+            self.refuse(name, &violation.pointer, keyword);
             if let Some(last) = self.violations.last_mut() {
                 last.schema = violation.schema;
             }
         }
     }
 
-    fn refuse(&mut self, location: &str, name: &str, below: &str, keyword: &'static str) {
-        let mut pointer = format!("/{location}/");
+    fn refuse(&mut self, name: &str, below: &str, keyword: &'static str) {
+        let mut pointer = String::from("/");
         for character in name.chars() {
             match character {
                 '~' => pointer.push_str("~0"),
@@ -252,9 +247,10 @@ impl Request {
         Violations::check(self.violations).map_err(SendError::InvalidRequest)?;
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
         // By itself: with the path behind it, `https://` would take its first segment as host.
-        let base = base_url.parse::<Uri>().ok().filter(|base| {
-            base.scheme().is_some() && base.authority().is_some() && base.query().is_none()
-        });
+        let base = base_url
+            .parse::<Uri>()
+            .ok()
+            .filter(|base| base.scheme().is_some() && base.authority().is_some() && base.query().is_none());
         if base.is_none() {
             return Err(cannot().with_source("the base URL is not scheme, host and path").into());
         }

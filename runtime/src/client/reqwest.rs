@@ -52,10 +52,7 @@ impl ReqwestTransport {
         self
     }
 
-    async fn exchange(
-        &self,
-        request: http::Request<Bytes>,
-    ) -> Result<http::Response<Bytes>, TransportError> {
+    async fn exchange(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
         let request = reqwest::Request::try_from(request)
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
         let mut response = self.client.execute(request).await.map_err(|error| {
@@ -89,11 +86,7 @@ impl ReqwestTransport {
 }
 
 impl Transport for ReqwestTransport {
-    fn send<'a>(
-        &'a self,
-        _operation: &'static Operation,
-        request: http::Request<Bytes>,
-    ) -> Sending<'a> {
+    fn send<'a>(&'a self, _operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
         Box::pin(self.exchange(request))
     }
 }

@@ -20,10 +20,7 @@ impl Json {
             Self::String(text) => Value::String(text.clone()),
             Self::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
             Self::Object(members) => Value::Object(
-                members
-                    .iter()
-                    .map(|(name, value)| (name.to_owned(), value.to_value()))
-                    .collect(),
+                members.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect(),
             ),
         }
     }
@@ -55,12 +52,9 @@ impl From<Value> for Json {
             Value::Number(number) => from_number(&number),
             Value::String(text) => Self::String(text),
             Value::Array(items) => Self::Array(items.into_iter().map(Self::from).collect()),
-            Value::Object(members) => Self::Object(
-                members
-                    .into_iter()
-                    .map(|(name, value)| (name, Self::from(value)))
-                    .collect(),
-            ),
+            Value::Object(members) => {
+                Self::Object(members.into_iter().map(|(name, value)| (name, Self::from(value))).collect())
+            }
         }
     }
 }
@@ -73,12 +67,9 @@ impl From<&Value> for Json {
             Value::Number(number) => from_number(number),
             Value::String(text) => Self::String(text.clone()),
             Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            Value::Object(members) => Self::Object(
-                members
-                    .iter()
-                    .map(|(name, value)| (name.clone(), Self::from(value)))
-                    .collect(),
-            ),
+            Value::Object(members) => {
+                Self::Object(members.iter().map(|(name, value)| (name.clone(), Self::from(value))).collect())
+            }
         }
     }
 }

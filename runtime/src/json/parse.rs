@@ -68,11 +68,7 @@ enum Segment {
 impl Failure {
     #[cold]
     fn new(kind: JsonErrorKind, offset: usize) -> Box<Self> {
-        Box::new(Self {
-            kind,
-            offset,
-            path: Vec::new(),
-        })
+        Box::new(Self { kind, offset, path: Vec::new() })
     }
 
     #[cold]
@@ -83,33 +79,20 @@ impl Failure {
 
     fn locate(self, bytes: &[u8]) -> JsonError {
         let before = &bytes[..self.offset.min(bytes.len())];
-        let line_start = before
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |newline| newline + 1);
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         // What stands before the place is UTF-8; counting first bytes counts characters.
-        let column = 1 + before[line_start..]
-            .iter()
-            .filter(|byte| **byte & 0b1100_0000 != 0b1000_0000)
-            .count();
+        let column =
+            1 + before[line_start..].iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000).count();
         let mut pointer = String::new();
         for segment in self.path.iter().rev() {
             pointer.push('/');
             match segment {
                 Segment::Item(index) => pointer.push_str(&index.to_string()),
-                Segment::Member(name) => {
-                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"))
-                }
+                Segment::Member(name) => pointer.push_str(&name.replace('~', "~0").replace('/', "~1")),
             }
         }
-        JsonError {
-            kind: self.kind,
-            offset: self.offset,
-            line,
-            column,
-            pointer,
-        }
+        JsonError { kind: self.kind, offset: self.offset, line, column, pointer }
     }
 }
 
@@ -165,9 +148,7 @@ impl<'a> Parser<'a> {
     }
 
     fn deeper(&self, depth: usize) -> Parsed<usize> {
-        depth
-            .checked_sub(1)
-            .ok_or_else(|| self.fail(JsonErrorKind::TooDeep))
+        depth.checked_sub(1).ok_or_else(|| self.fail(JsonErrorKind::TooDeep))
     }
 
     fn word(&mut self, word: &str, value: Json) -> Parsed<Json> {
@@ -199,9 +180,7 @@ impl<'a> Parser<'a> {
             return Ok(Json::Array(items));
         }
         loop {
-            let item = self
-                .value(depth)
-                .map_err(|failure| failure.within(Segment::Item(items.len())))?;
+            let item = self.value(depth).map_err(|failure| failure.within(Segment::Item(items.len())))?;
             items.push(item);
             self.skip_space();
             match self.peek() {
@@ -230,8 +209,7 @@ impl<'a> Parser<'a> {
             }
             let key = self.string()?;
             if members.contains_key(&key) {
-                return Err(Failure::new(JsonErrorKind::DuplicateMember, key_at)
-                    .within(Segment::Member(key)));
+                return Err(Failure::new(JsonErrorKind::DuplicateMember, key_at).within(Segment::Member(key)));
             }
             self.skip_space();
             if self.peek() != Some(b':') {
@@ -311,9 +289,7 @@ impl<'a> Parser<'a> {
                 let start = self.at;
                 self.at += 1;
                 match self.hex(start)? {
-                    second @ 0xDC00..0xE000 => {
-                        0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)
-                    }
+                    second @ 0xDC00..0xE000 => 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00),
                     _ => return Err(lone()),
                 }
             }

@@ -55,11 +55,7 @@ fn accepts() {
         let value = json(text);
         assert_eq!(value.to_string(), printed);
         assert_eq!(serde_json::to_string(&value).unwrap(), printed);
-        assert!(
-            serde_json::from_str::<Json>(text)
-                .unwrap()
-                .strict_eq(&value)
-        );
+        assert!(serde_json::from_str::<Json>(text).unwrap().strict_eq(&value));
         assert!(json(printed).strict_eq(&value));
         assert_eq!(text.parse::<Json>().unwrap(), value);
     }
@@ -140,21 +136,12 @@ fn refuses() {
         (b"{\"a\tb\":1}", ControlCharacter, 3, ""),
         (b"{\"a\":1,\"a\":1}", DuplicateMember, 7, "/a"),
         (b"{\"a\":1,\"\\u0061\":2}", DuplicateMember, 7, "/a"),
-        (
-            b"[0,{\"x\":{\"a/b~c\":1,\"a/b~c\":1}}]",
-            DuplicateMember,
-            19,
-            "/1/x/a~1b~0c",
-        ),
+        (b"[0,{\"x\":{\"a/b~c\":1,\"a/b~c\":1}}]", DuplicateMember, 19, "/1/x/a~1b~0c"),
     ];
     for (text, kind, offset, pointer) in cases {
         let error = refusal(text);
         let shown = String::from_utf8_lossy(text);
-        assert_eq!(
-            (error.kind, error.offset, error.pointer.as_str()),
-            (*kind, *offset, *pointer),
-            "{shown}"
-        );
+        assert_eq!((error.kind, error.offset, error.pointer.as_str()), (*kind, *offset, *pointer), "{shown}");
         assert!(serde_json::from_slice::<Json>(text).is_err(), "{shown}");
     }
 }
@@ -162,47 +149,24 @@ fn refuses() {
 #[test]
 fn says_where_but_not_what() {
     let error = refusal("{\n \"geheim\": [\"ä€\", tru€]}".as_bytes());
-    assert_eq!(
-        (error.line, error.column, error.pointer.as_str()),
-        (2, 22, "/geheim/1")
-    );
-    assert_eq!(
-        error.to_string(),
-        "unexpected character at line 2, column 22"
-    );
-    let error = serde_json::from_str::<Json>(r#"{"geheim": 1, "geheim": 2}"#)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("duplicate member") && !error.contains("geheim"),
-        "{error}"
-    );
+    assert_eq!((error.line, error.column, error.pointer.as_str()), (2, 22, "/geheim/1"));
+    assert_eq!(error.to_string(), "unexpected character at line 2, column 22");
+    let error = serde_json::from_str::<Json>(r#"{"geheim": 1, "geheim": 2}"#).unwrap_err().to_string();
+    assert!(error.starts_with("duplicate member") && !error.contains("geheim"), "{error}");
 }
 
 #[test]
 fn limits_depth() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), (r#"[{"a":"#, "}]")] {
         let levels = |count: usize| format!("{}1{}", open.repeat(count), close.repeat(count));
-        let most = if open.len() == 6 {
-            MAX_DEPTH / 2
-        } else {
-            MAX_DEPTH
-        };
+        let most = if open.len() == 6 { MAX_DEPTH / 2 } else { MAX_DEPTH };
         assert_eq!(json(&levels(most)).to_string(), levels(most));
-        assert_eq!(
-            refusal(levels(most + 1).as_bytes()).kind,
-            JsonErrorKind::TooDeep
-        );
+        assert_eq!(refusal(levels(most + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
     }
     let error = refusal(&b"[".repeat(1_000_000));
-    assert_eq!(
-        (error.kind, error.offset),
-        (JsonErrorKind::TooDeep, MAX_DEPTH)
-    );
+    assert_eq!((error.kind, error.offset), (JsonErrorKind::TooDeep, MAX_DEPTH));
     assert!(serde_json::from_str::<Json>(&"[".repeat(100_000)).is_err());
-    assert!(
-        serde_json::from_str::<Json>(&format!("{}{}", "[".repeat(200), "]".repeat(200))).is_err()
-    );
+    assert!(serde_json::from_str::<Json>(&format!("{}{}", "[".repeat(200), "]".repeat(200))).is_err());
 }
 
 #[test]
@@ -211,10 +175,7 @@ fn large_objects_are_not_quadratic() {
     let value = json(&format!("{{{}}}", members.join(",")));
     assert_eq!(value.pointer("/99999"), Some(&99_999.into()));
     let repeated = format!("{{{},\"7\":0}}", members.join(","));
-    assert_eq!(
-        refusal(repeated.as_bytes()).kind,
-        JsonErrorKind::DuplicateMember
-    );
+    assert_eq!(refusal(repeated.as_bytes()).kind, JsonErrorKind::DuplicateMember);
 }
 
 /// A random document with numbers that `serde_json` holds exactly.
@@ -228,26 +189,16 @@ fn document(random: &mut Random, depth: u64) -> Json {
             1 + random.below(4) as u8,
         )),
         4 => Json::String(text(random)),
-        5 => Json::Array(
-            (0..random.below(5))
-                .map(|_| document(random, depth - 1))
-                .collect(),
-        ),
-        _ => Json::Object(
-            (0..random.below(30))
-                .map(|_| (text(random), document(random, depth - 1)))
-                .collect(),
-        ),
+        5 => Json::Array((0..random.below(5)).map(|_| document(random, depth - 1)).collect()),
+        _ => {
+            Json::Object((0..random.below(30)).map(|_| (text(random), document(random, depth - 1))).collect())
+        }
     }
 }
 
 fn text(random: &mut Random) -> String {
-    let alphabet = [
-        'a', 'b', '"', '\\', '/', '\n', '\u{1}', '\u{7f}', 'ä', '€', '😀', ' ',
-    ];
-    (0..random.below(6))
-        .map(|_| alphabet[random.below(alphabet.len() as u64) as usize])
-        .collect()
+    let alphabet = ['a', 'b', '"', '\\', '/', '\n', '\u{1}', '\u{7f}', 'ä', '€', '😀', ' '];
+    (0..random.below(6)).map(|_| alphabet[random.below(alphabet.len() as u64) as usize]).collect()
 }
 
 #[test]
@@ -264,11 +215,7 @@ fn agrees_with_serde_json_on_random_documents() {
         assert_eq!(Json::from(reference.clone()), value, "{text}");
         let pretty = serde_json::to_vec_pretty(&reference).unwrap();
         assert_eq!(Json::parse(&pretty).unwrap(), value, "{text}");
-        assert_eq!(
-            serde_json::from_value::<Json>(reference).unwrap(),
-            value,
-            "{text}"
-        );
+        assert_eq!(serde_json::from_value::<Json>(reference).unwrap(), value, "{text}");
     }
 }
 
@@ -294,10 +241,9 @@ fn agrees_with_serde_json_on_damaged_documents() {
             (Err(error), Ok(_)) => {
                 assert_eq!(error.kind, JsonErrorKind::DuplicateMember, "{shown}")
             }
-            (Ok(_), Err(error)) => assert!(
-                error.to_string().contains("number out of range"),
-                "{shown}: {error}"
-            ),
+            (Ok(_), Err(error)) => {
+                assert!(error.to_string().contains("number out of range"), "{shown}: {error}")
+            }
         }
     }
 }
@@ -307,11 +253,9 @@ fn rounded(value: &Json) -> Json {
     match value {
         Json::Number(number) => Json::from(format!("{:.9e}", number.to_f64())),
         Json::Array(items) => Json::Array(items.iter().map(rounded).collect()),
-        Json::Object(members) => members
-            .iter()
-            .map(|(name, value)| (name.to_owned(), rounded(value)))
-            .collect::<Object>()
-            .into(),
+        Json::Object(members) => {
+            members.iter().map(|(name, value)| (name.to_owned(), rounded(value))).collect::<Object>().into()
+        }
         other => other.clone(),
     }
 }
@@ -352,11 +296,7 @@ fn follows_pointers() {
         ("/nothing", None),
     ];
     for (pointer, expected) in cases {
-        assert_eq!(
-            value.pointer(pointer).map(Json::to_string),
-            expected,
-            "{pointer}"
-        );
+        assert_eq!(value.pointer(pointer).map(Json::to_string), expected, "{pointer}");
     }
 }
 
@@ -378,32 +318,15 @@ fn compares_by_value_and_strictly() {
     for (a, b, equal, strictly) in cases {
         let (a, b) = (json(a), json(b));
         assert_eq!((a == b, a.strict_eq(&b)), (equal, strictly), "{a} {b}");
-        assert_eq!(
-            HashSet::from([a.clone(), b.clone()]).len(),
-            if equal { 1 } else { 2 },
-            "{a} {b}"
-        );
+        assert_eq!(HashSet::from([a.clone(), b.clone()]).len(), if equal { 1 } else { 2 }, "{a} {b}");
     }
 }
 
 #[test]
 fn gives_access_by_kind() {
-    let kinds = [
-        Kind::Null,
-        Kind::Boolean,
-        Kind::Number,
-        Kind::String,
-        Kind::Array,
-        Kind::Object,
-    ];
-    let values = [
-        Json::Null,
-        true.into(),
-        1.into(),
-        "a".into(),
-        vec![Json::Null].into(),
-        Object::new().into(),
-    ];
+    let kinds = [Kind::Null, Kind::Boolean, Kind::Number, Kind::String, Kind::Array, Kind::Object];
+    let values =
+        [Json::Null, true.into(), 1.into(), "a".into(), vec![Json::Null].into(), Object::new().into()];
     for (kind, value) in kinds.into_iter().zip(values) {
         assert_eq!(value.kind(), kind);
         assert_eq!(Kind::of_text(&value.to_string()), kind);

@@ -44,10 +44,7 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
     let mut rest = text;
     // All of these are single bytes, so cutting around them keeps characters whole.
-    while let Some(at) = rest
-        .bytes()
-        .position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
-    {
+    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
         let (plain, special) = rest.split_at(at);
         f.write_str(plain)?;
         match special.as_bytes()[0] {

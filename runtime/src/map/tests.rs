@@ -18,17 +18,7 @@ fn is_small_and_empty_without_allocating() {
 
 #[test]
 fn finds_replaces_and_removes_at_every_size() {
-    for count in [
-        0,
-        1,
-        2,
-        LINEAR - 1,
-        LINEAR,
-        LINEAR + 1,
-        LINEAR + 2,
-        40,
-        1000,
-    ] {
+    for count in [0, 1, 2, LINEAR - 1, LINEAR, LINEAR + 1, LINEAR + 2, 40, 1000] {
         let mut map = numbers(count);
         assert_eq!(map.index.is_some(), count > LINEAR);
         assert_eq!(map.len(), count);
@@ -47,10 +37,7 @@ fn finds_replaces_and_removes_at_every_size() {
         for n in (0..count).step_by(2) {
             assert_eq!(map.remove(&format!("key {n}")), Some(n));
         }
-        assert!(
-            map.values().copied().eq((0..count).skip(1).step_by(2)),
-            "order is kept"
-        );
+        assert!(map.values().copied().eq((0..count).skip(1).step_by(2)), "order is kept");
         for (key, value) in &map {
             assert_eq!(map.get(key), Some(value));
         }
@@ -72,10 +59,7 @@ fn iterates_in_order() {
         *value += 1;
     }
     assert_eq!(format!("{map:?}"), r#"{"b": 2, "a": 6, "c": 2}"#);
-    assert_eq!(
-        serde_json::to_string(&map).unwrap(),
-        r#"{"b":2,"a":6,"c":2}"#
-    );
+    assert_eq!(serde_json::to_string(&map).unwrap(), r#"{"b":2,"a":6,"c":2}"#);
     assert!(map.into_iter().map(|(key, _)| key).eq(["b", "a", "c"]));
 }
 
@@ -89,11 +73,7 @@ fn equality_and_hash_ignore_order() {
     for count in [0, 3, 50] {
         let map = numbers(count);
         let mut reversed: Map<usize> = Map::new();
-        reversed.extend(
-            map.iter()
-                .rev()
-                .map(|(key, value)| (key.to_owned(), *value)),
-        );
+        reversed.extend(map.iter().rev().map(|(key, value)| (key.to_owned(), *value)));
         assert_eq!(map, reversed);
         assert_eq!(hash(&map), hash(&reversed));
         assert_eq!(map, map.clone());
@@ -108,8 +88,7 @@ fn refuses_duplicate_keys_when_read() {
     let map: Map<bool> = serde_json::from_str(r#"{"b": true, "a": false}"#).unwrap();
     assert!(map.keys().eq(["b", "a"]));
     let error =
-        serde_json::from_str::<Map<bool>>(r#"{"confidential": true, "confidential": true}"#)
-            .unwrap_err();
+        serde_json::from_str::<Map<bool>>(r#"{"confidential": true, "confidential": true}"#).unwrap_err();
     assert!(error.to_string().contains("duplicate member"));
     assert!(!error.to_string().contains("confidential"));
     assert!(serde_json::from_str::<Map<bool>>("[]").is_err());

@@ -27,17 +27,9 @@ pub(super) enum Rounded {
 #[derive(Hash)]
 pub(super) enum Canonical {
     /// `digits * 10^exponent`, `digits` not divisible by ten.
-    Short {
-        negative: bool,
-        digits: u64,
-        exponent: i128,
-    },
+    Short { negative: bool, digits: u64, exponent: i128 },
     /// Everything else; again `0.DIGITS * 10^point`.
-    Long {
-        negative: bool,
-        digits: Vec<u8>,
-        point: Exponent,
-    },
+    Long { negative: bool, digits: Vec<u8>, point: Exponent },
 }
 
 impl Canonical {
@@ -53,11 +45,7 @@ impl Canonical {
             digits /= 10;
             exponent += 1;
         }
-        Self::Short {
-            negative,
-            digits,
-            exponent,
-        }
+        Self::Short { negative, digits, exponent }
     }
 }
 
@@ -92,17 +80,9 @@ impl<'a> Decimal<'a> {
             int = rest;
         }
         if int.is_empty() && frac.is_empty() {
-            return Self {
-                negative: false,
-                digits: [int, frac],
-                point: Exponent::Near(0),
-            };
+            return Self { negative: false, digits: [int, frac], point: Exponent::Near(0) };
         }
-        Self {
-            negative,
-            digits: [int, frac],
-            point: Exponent::new(exponent, point),
-        }
+        Self { negative, digits: [int, frac], point: Exponent::new(exponent, point) }
     }
 
     fn len(&self) -> usize {
@@ -116,9 +96,7 @@ impl<'a> Decimal<'a> {
     /// The significant digits as values 0 to 9, whatever the text is.
     fn digits(&self) -> impl Iterator<Item = u8> {
         let [int, frac] = self.digits;
-        int.iter()
-            .chain(frac)
-            .map(|digit| digit.wrapping_sub(b'0').min(9))
+        int.iter().chain(frac).map(|digit| digit.wrapping_sub(b'0').min(9))
     }
 
     pub(super) fn cmp(&self, other: &Decimal<'_>) -> Ordering {
@@ -127,11 +105,7 @@ impl<'a> Decimal<'a> {
             (false, true) => -1,
             (false, false) => 1,
         };
-        let by_magnitude = || {
-            self.point
-                .cmp(&other.point)
-                .then_with(|| self.digits().cmp(other.digits()))
-        };
+        let by_magnitude = || self.point.cmp(&other.point).then_with(|| self.digits().cmp(other.digits()));
         match sign(self).cmp(&sign(other)) {
             Ordering::Equal if self.negative => by_magnitude().reverse(),
             Ordering::Equal => by_magnitude(),
@@ -142,21 +116,12 @@ impl<'a> Decimal<'a> {
     pub(super) fn canonical(&self) -> Canonical {
         let negative = self.negative;
         if let Exponent::Near(point) = self.point
-            && let Some(digits) = self.digits().try_fold(0_u64, |sum, digit| {
-                sum.checked_mul(10)?.checked_add(digit.into())
-            })
+            && let Some(digits) =
+                self.digits().try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(digit.into()))
         {
-            return Canonical::Short {
-                negative,
-                digits,
-                exponent: point - self.len() as i128,
-            };
+            return Canonical::Short { negative, digits, exponent: point - self.len() as i128 };
         }
-        Canonical::Long {
-            negative,
-            digits: self.digits().collect(),
-            point: self.point.clone(),
-        }
+        Canonical::Long { negative, digits: self.digits().collect(), point: self.point.clone() }
     }
 
     /// Zeros to append to the digits to get a whole number; `None` when there is a fraction.
@@ -184,8 +149,7 @@ impl<'a> Decimal<'a> {
 
     /// The value in units of `10^-decimals`, where that is whole and fits.
     pub(super) fn units(&self, decimals: u8) -> Option<i64> {
-        self.shifted(decimals)
-            .and_then(|units| i64::try_from(units).ok())
+        self.shifted(decimals).and_then(|units| i64::try_from(units).ok())
     }
 
     fn shifted(&self, decimals: u8) -> Option<i128> {
@@ -194,14 +158,11 @@ impl<'a> Decimal<'a> {
         };
         // 10^39 exceeds the type, so more zeros than that cannot matter.
         let zeros = usize::try_from(zeros).ok().filter(|zeros| *zeros < 40)?;
-        self.digits()
-            .chain(repeat_n(0, zeros))
-            .try_fold(0_i128, |sum, digit| {
-                let digit = i128::from(digit);
-                // Counting down for negatives reaches the smallest value too.
-                sum.checked_mul(10)?
-                    .checked_add(if self.negative { -digit } else { digit })
-            })
+        self.digits().chain(repeat_n(0, zeros)).try_fold(0_i128, |sum, digit| {
+            let digit = i128::from(digit);
+            // Counting down for negatives reaches the smallest value too.
+            sum.checked_mul(10)?.checked_add(if self.negative { -digit } else { digit })
+        })
     }
 
     pub(super) fn is_multiple_of(&self, divisor: &Decimal<'_>) -> bool {
@@ -217,19 +178,13 @@ impl<'a> Decimal<'a> {
         // of them per digit, so the exponent is cut off there.
         let enough = 4 * divisor.len();
         let (a, b) = (self.len() as i128, divisor.len() as i128);
-        let Some(zeros) = self
-            .point
-            .plus(-a)
-            .distance(&divisor.point.plus(-b), enough)
-        else {
+        let Some(zeros) = self.point.plus(-a).distance(&divisor.point.plus(-b), enough) else {
             return false;
         };
         let dividend = self.digits().chain(repeat_n(0, zeros));
         if divisor.len() <= 37 {
             // Below 10^37, ten times a remainder plus a digit stays within 128 bits.
-            let divisor = divisor
-                .digits()
-                .fold(0_u128, |sum, digit| sum * 10 + u128::from(digit));
+            let divisor = divisor.digits().fold(0_u128, |sum, digit| sum * 10 + u128::from(digit));
             if let Ok(small) = u64::try_from(divisor)
                 && small < u64::MAX / 16
             {
@@ -251,13 +206,8 @@ impl<'a> Decimal<'a> {
             Exponent::Far { .. } => -1,
         };
         // There is a fraction, so fewer digits are kept than there are.
-        let mut units: Vec<u8> = self
-            .digits()
-            .take(usize::try_from(kept).unwrap_or(0))
-            .collect();
-        let next = usize::try_from(kept)
-            .ok()
-            .and_then(|kept| self.digits().nth(kept));
+        let mut units: Vec<u8> = self.digits().take(usize::try_from(kept).unwrap_or(0)).collect();
+        let next = usize::try_from(kept).ok().and_then(|kept| self.digits().nth(kept));
         if next.is_some_and(|digit| digit >= 5) {
             let nines = units.iter().rev().take_while(|digit| **digit == 9).count();
             let stay = units.len() - nines;
@@ -328,14 +278,8 @@ impl Exponent {
         let negative = text.starts_with('-');
         let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
         if digits.len() <= 36 {
-            let written = digits
-                .bytes()
-                .fold(0, |sum, digit| sum * 10 + i128::from(digit & 15));
-            return Self::Near(if negative {
-                offset - written
-            } else {
-                offset + written
-            });
+            let written = digits.bytes().fold(0, |sum, digit| sum * 10 + i128::from(digit & 15));
+            return Self::Near(if negative { offset - written } else { offset + written });
         }
         let magnitude = digits.bytes().map(|digit| digit & 15).collect();
         Self::far(negative, magnitude, offset)
@@ -358,35 +302,21 @@ impl Exponent {
         let zeros = magnitude.iter().take_while(|digit| **digit == 0).count();
         magnitude.drain(..zeros);
         if magnitude.len() > 37 {
-            return Self::Far {
-                negative,
-                magnitude,
-            };
+            return Self::Far { negative, magnitude };
         }
-        let value = magnitude
-            .iter()
-            .fold(0, |sum, digit| sum * 10 + i128::from(*digit));
+        let value = magnitude.iter().fold(0, |sum, digit| sum * 10 + i128::from(*digit));
         Self::Near(if negative { -value } else { value })
     }
 
     /// The sum with an `offset` no larger than the length of a text.
     fn plus(&self, offset: i128) -> Self {
         match self {
-            Self::Near(value) if (value + offset).unsigned_abs() < FAR => {
-                Self::Near(value + offset)
-            }
+            Self::Near(value) if (value + offset).unsigned_abs() < FAR => Self::Near(value + offset),
             Self::Near(value) => {
                 let magnitude = (value + offset).unsigned_abs().to_string();
-                Self::far(
-                    *value < 0,
-                    magnitude.bytes().map(|digit| digit & 15).collect(),
-                    0,
-                )
+                Self::far(*value < 0, magnitude.bytes().map(|digit| digit & 15).collect(), 0)
             }
-            Self::Far {
-                negative,
-                magnitude,
-            } => Self::far(*negative, magnitude.clone(), offset),
+            Self::Far { negative, magnitude } => Self::far(*negative, magnitude.clone(), offset),
         }
     }
 
@@ -415,41 +345,17 @@ impl Exponent {
 impl Ord for Exponent {
     fn cmp(&self, other: &Self) -> Ordering {
         let far = |negative: bool| {
-            if negative {
-                Ordering::Less
-            } else {
-                Ordering::Greater
-            }
+            if negative { Ordering::Less } else { Ordering::Greater }
         };
         match (self, other) {
             (Self::Near(a), Self::Near(b)) => a.cmp(b),
             (Self::Far { negative, .. }, Self::Near(_)) => far(*negative),
             (Self::Near(_), Self::Far { negative, .. }) => far(*negative).reverse(),
-            (
-                Self::Far {
-                    negative: false, ..
-                },
-                Self::Far { negative: true, .. },
-            ) => Ordering::Greater,
-            (
-                Self::Far { negative: true, .. },
-                Self::Far {
-                    negative: false, ..
-                },
-            ) => Ordering::Less,
-            (
-                Self::Far {
-                    negative,
-                    magnitude: a,
-                },
-                Self::Far { magnitude: b, .. },
-            ) => {
+            (Self::Far { negative: false, .. }, Self::Far { negative: true, .. }) => Ordering::Greater,
+            (Self::Far { negative: true, .. }, Self::Far { negative: false, .. }) => Ordering::Less,
+            (Self::Far { negative, magnitude: a }, Self::Far { magnitude: b, .. }) => {
                 let magnitudes = a.len().cmp(&b.len()).then_with(|| a.cmp(b));
-                if *negative {
-                    magnitudes.reverse()
-                } else {
-                    magnitudes
-                }
+                if *negative { magnitudes.reverse() } else { magnitudes }
             }
         }
     }

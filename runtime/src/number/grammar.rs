@@ -85,10 +85,7 @@ pub(super) const fn scan(text: &[u8]) -> Option<Scan> {
             } else {
                 return Some(Scan::Long);
             };
-            Some(Scan::Small {
-                digits,
-                scale: scale as u8,
-            })
+            Some(Scan::Small { digits, scale: scale as u8 })
         }
         _ => Some(Scan::Long),
     }

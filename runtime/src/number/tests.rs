@@ -118,9 +118,7 @@ fn refuses_what_json_refuses() {
 #[test]
 fn deserialising_refuses_other_values() {
     for text in [r#""1""#, "null", "true", "[1]", r#"{"a":1}"#] {
-        let error = serde_json::from_str::<Number>(text)
-            .unwrap_err()
-            .to_string();
+        let error = serde_json::from_str::<Number>(text).unwrap_err().to_string();
         assert!(error.contains("expected a number"), "{error}");
     }
     assert!(serde_json::from_str::<Number>("01").is_err());
@@ -128,38 +126,16 @@ fn deserialising_refuses_other_values() {
     assert_eq!(from_value, Number::decimal(15, 1));
     let from_stream: Number = serde_json::from_reader(&b" 1.50 "[..]).unwrap();
     assert_eq!(from_stream.text(), "1.50");
-    assert_eq!(
-        serde_json::to_value(Number::decimal(150, 2)).unwrap(),
-        serde_json::json!(1.5)
-    );
+    assert_eq!(serde_json::to_value(Number::decimal(150, 2)).unwrap(), serde_json::json!(1.5));
 }
 
 #[test]
 fn a_wrong_literal_fails_to_serialise() {
     assert!(serde_json::to_string(&Number::literal("one")).is_err());
-    for text in [
-        "",
-        "one",
-        "-",
-        ".",
-        "e",
-        "1e",
-        "-e-",
-        "\u{ff}.\u{ff}e\u{ff}",
-        "1e+one",
-    ] {
+    for text in ["", "one", "-", ".", "e", "1e", "-e-", "\u{ff}.\u{ff}e\u{ff}", "1e+one"] {
         let wrong = Number::literal(text);
-        let _ = (
-            hash(&wrong),
-            wrong.cmp(&Number::int(1)),
-            wrong.as_i128(),
-            wrong.to_f64(),
-        );
-        let _ = (
-            wrong.scaled(2),
-            wrong.round_half_up(2),
-            wrong.is_multiple_of(&wrong),
-        );
+        let _ = (hash(&wrong), wrong.cmp(&Number::int(1)), wrong.as_i128(), wrong.to_f64());
+        let _ = (wrong.scaled(2), wrong.round_half_up(2), wrong.is_multiple_of(&wrong));
     }
 }
 
@@ -169,10 +145,7 @@ fn constructors() {
     assert_eq!(LIMIT.text(), "1e400");
     assert_eq!(Number::int(-5).text(), "-5");
     assert_eq!(Number::decimal(-5, 3).text(), "-0.005");
-    assert_eq!(
-        Number::decimal(i64::MIN, 19).text(),
-        "-0.9223372036854775808"
-    );
+    assert_eq!(Number::decimal(i64::MIN, 19).text(), "-0.9223372036854775808");
     assert_eq!(Number::decimal(7, 255).text().len(), 257);
     assert_eq!(Number::decimal(i64::MIN, 255).text().len(), 258);
     assert_eq!(Number::from(u64::MAX).text(), "18446744073709551615");
@@ -197,43 +170,17 @@ fn constructors() {
 #[test]
 fn equal_values_are_equal_and_hash_alike() {
     let groups: &[&[&str]] = &[
-        &[
-            "0",
-            "-0",
-            "0.0",
-            "-0.00",
-            "0e5",
-            "0e-99999999999999999999999999999999999999999",
-            "0.0e1",
-        ],
-        &[
-            "1",
-            "1.0",
-            "10e-1",
-            "0.1e1",
-            "1e0",
-            "1E-0",
-            "1.000000000000000000000000000000",
-            "100000e-5",
-        ],
+        &["0", "-0", "0.0", "-0.00", "0e5", "0e-99999999999999999999999999999999999999999", "0.0e1"],
+        &["1", "1.0", "10e-1", "0.1e1", "1e0", "1E-0", "1.000000000000000000000000000000", "100000e-5"],
         &["-12.3", "-12.30", "-123e-1", "-0.00123e4"],
-        &[
-            "9223372036854775807",
-            "9223372036854775807.0",
-            "922337203685477580.7e1",
-        ],
+        &["9223372036854775807", "9223372036854775807.0", "922337203685477580.7e1"],
         &["18446744073709551615", "1844674407370955161.5e1"],
         &[
             "123456789012345678901234567890",
             "1.2345678901234567890123456789e29",
             "12345678901234567890123456789e1",
         ],
-        &[
-            "1e1000000000",
-            "10e999999999",
-            "0.1e1000000001",
-            "1.0E+1000000000",
-        ],
+        &["1e1000000000", "10e999999999", "0.1e1000000001", "1.0E+1000000000"],
         &[
             "1e10000000000000000000000000000000000000",
             "10e9999999999999999999999999999999999999",
@@ -311,11 +258,7 @@ fn spell(random: &mut Random, digits: i64, scale: u8) -> Number {
         2 => number(&format!("{digits}.000e-{scale}")),
         _ => {
             let text = Number::decimal(digits, scale).text().into_owned();
-            if scale == 0 {
-                number(&text)
-            } else {
-                number(&(text + "00000000000000000000"))
-            }
+            if scale == 0 { number(&text) } else { number(&(text + "00000000000000000000")) }
         }
     }
 }
@@ -330,10 +273,7 @@ fn agrees_with_128_bit_arithmetic() {
             let digits = random.below(limit) as i64 * if random.below(2) == 0 { 1 } else { -1 };
             let scale = random.below(19) as u8;
             let spelled = spell(&mut random, digits, scale);
-            (
-                spelled,
-                i128::from(digits) * 10_i128.pow(18 - u32::from(scale)),
-            )
+            (spelled, i128::from(digits) * 10_i128.pow(18 - u32::from(scale)))
         };
         let ((a, a_exact), (b, b_exact)) = (draw(), draw());
         assert_eq!(a.cmp(&b), a_exact.cmp(&b_exact), "{a} {b}");
@@ -345,11 +285,7 @@ fn agrees_with_128_bit_arithmetic() {
 
         let unit = 10_i128.pow(18);
         assert_eq!(a.is_integer(), a_exact % unit == 0, "{a}");
-        assert_eq!(
-            a.as_i128(),
-            (a_exact % unit == 0).then_some(a_exact / unit),
-            "{a}"
-        );
+        assert_eq!(a.as_i128(), (a_exact % unit == 0).then_some(a_exact / unit), "{a}");
         assert_eq!(a.to_f64(), a.text().parse::<f64>().unwrap(), "{a}");
 
         let decimals = random.below(19) as u8;
@@ -359,11 +295,7 @@ fn agrees_with_128_bit_arithmetic() {
         assert_eq!(a.scaled(decimals), expected, "{a} {decimals}");
         let rounded = a.round_half_up(decimals);
         if let Some(expected) = expected {
-            assert_eq!(
-                rounded,
-                Number::decimal(expected, decimals),
-                "{a} {decimals}"
-            );
+            assert_eq!(rounded, Number::decimal(expected, decimals), "{a} {decimals}");
         }
         assert_eq!(rounded.round_half_up(decimals).text(), rounded.text());
         assert_eq!(number(&a.text()).text(), a.text());
@@ -395,34 +327,19 @@ fn rounds_halves_away_from_zero() {
         ("-1e-1000000000", 3, "0.000"),
         ("1e-100000000000000000000000000000000000000000", 2, "0.00"),
         ("1e1000000000", 3, "1e1000000000"),
-        (
-            "999999999999999999999999.9995",
-            3,
-            "1000000000000000000000000.000",
-        ),
-        (
-            "123456789012345678901234.56789",
-            3,
-            "123456789012345678901234.568",
-        ),
+        ("999999999999999999999999.9995", 3, "1000000000000000000000000.000"),
+        ("123456789012345678901234.56789", 3, "123456789012345678901234.568"),
         ("-9223372036854775808", 0, "-9223372036854775808"),
         ("-922337203685477580.8", 0, "-922337203685477581"),
         ("9.223372036854775807", 18, "9.223372036854775807"),
     ];
     for (text, decimals, expected) in cases {
-        assert_eq!(
-            number(text).round_half_up(decimals).text(),
-            expected,
-            "{text} {decimals}"
-        );
+        assert_eq!(number(text).round_half_up(decimals).text(), expected, "{text} {decimals}");
     }
     // Scales that only a constructor makes.
     assert_eq!(Number::decimal(i64::MAX, 19).round_half_up(0).text(), "1");
     assert_eq!(Number::decimal(i64::MAX, 20).round_half_up(0).text(), "0");
-    assert_eq!(
-        Number::decimal(i64::MAX, 255).round_half_up(1).text(),
-        "0.0"
-    );
+    assert_eq!(Number::decimal(i64::MAX, 255).round_half_up(1).text(), "0.0");
 }
 
 #[test]
@@ -462,50 +379,21 @@ fn integers_at_the_edges() {
         ("1.5", None, None, None),
         ("-1", Some(-1), None, Some(-1)),
         ("-0", Some(0), Some(0), Some(0)),
-        (
-            "9223372036854775807",
-            Some(i64::MAX),
-            Some(i64::MAX as u64),
-            Some(i64::MAX.into()),
-        ),
+        ("9223372036854775807", Some(i64::MAX), Some(i64::MAX as u64), Some(i64::MAX.into())),
         ("9223372036854775808", None, Some(1 << 63), Some(1 << 63)),
-        (
-            "-9223372036854775808.000",
-            Some(i64::MIN),
-            None,
-            Some(i64::MIN.into()),
-        ),
-        (
-            "18446744073709551615",
-            None,
-            Some(u64::MAX),
-            Some(u64::MAX.into()),
-        ),
+        ("-9223372036854775808.000", Some(i64::MIN), None, Some(i64::MIN.into())),
+        ("18446744073709551615", None, Some(u64::MAX), Some(u64::MAX.into())),
         ("18446744073709551616", None, None, Some(1 << 64)),
-        (
-            "170141183460469231731687303715884105727",
-            None,
-            None,
-            Some(i128::MAX),
-        ),
+        ("170141183460469231731687303715884105727", None, None, Some(i128::MAX)),
         ("170141183460469231731687303715884105728", None, None, None),
-        (
-            "-170141183460469231731687303715884105728",
-            None,
-            None,
-            Some(i128::MIN),
-        ),
+        ("-170141183460469231731687303715884105728", None, None, Some(i128::MIN)),
         ("1e1000000000", None, None, None),
         ("1e-1000000000", None, None, None),
         ("0e1000000000", Some(0), Some(0), Some(0)),
     ];
     for (text, as_i64, as_u64, as_i128) in cases {
         let number = number(text);
-        assert_eq!(
-            (number.as_i64(), number.as_u64(), number.as_i128()),
-            (as_i64, as_u64, as_i128),
-            "{text}"
-        );
+        assert_eq!((number.as_i64(), number.as_u64(), number.as_i128()), (as_i64, as_u64, as_i128), "{text}");
     }
 }
 
@@ -554,27 +442,11 @@ fn divisibility() {
             "1e10000000000000000000000000000000000000000001",
             false,
         ),
-        (
-            "1e10000000000000000000000000000000000000000000",
-            "512",
-            true,
-        ),
+        ("1e10000000000000000000000000000000000000000000", "512", true),
         ("1e10000000000000000000000000000000000000000000", "3", false),
-        (
-            "1e-10000000000000000000000000000000000000000000",
-            "3",
-            false,
-        ),
-        (
-            "123456789012345678901234567890",
-            "12345678901234567890123456789",
-            true,
-        ),
-        (
-            "123456789012345678901234567891",
-            "12345678901234567890123456789",
-            false,
-        ),
+        ("1e-10000000000000000000000000000000000000000000", "3", false),
+        ("123456789012345678901234567890", "12345678901234567890123456789", true),
+        ("123456789012345678901234567891", "12345678901234567890123456789", false),
         ("12345678901234567890", "18446744073709551615", false),
         ("36893488147419103230", "18446744073709551615", true),
         (product.as_str(), long, true),
@@ -589,21 +461,14 @@ fn divisibility() {
 #[test]
 fn hostile_texts_cost_linear_time() {
     let digits = "7".repeat(1_000_000);
-    let texts = [
-        format!("{digits}.{digits}"),
-        format!("1e{digits}"),
-        format!("-1.{digits}e-{digits}"),
-    ];
+    let texts = [format!("{digits}.{digits}"), format!("1e{digits}"), format!("-1.{digits}e-{digits}")];
     for text in &texts {
         let number = number(text);
         assert_eq!(number.cmp(&number.clone()), Ordering::Equal);
         assert_eq!(hash(&number), hash(&number.clone()));
         assert_eq!(number.as_i128(), None);
         assert_eq!(number.to_f64().is_sign_negative(), text.starts_with('-'));
-        assert!(
-            !number.is_multiple_of(&Number::decimal(99, 2)),
-            "nor does this expand"
-        );
+        assert!(!number.is_multiple_of(&Number::decimal(99, 2)), "nor does this expand");
         let _ = number.scaled(3);
         let _ = number.round_half_up(3);
     }

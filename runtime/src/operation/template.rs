@@ -23,8 +23,7 @@ pub(super) fn value<'p>(template: &str, path: &'p str, name: &str) -> Option<&'p
 pub(super) fn same_shape(one: &str, other: &str) -> bool {
     let (mut one, mut other) = (one, other);
     loop {
-        let ((literal, rest), (literal2, rest2)) =
-            (before_placeholder(one), before_placeholder(other));
+        let ((literal, rest), (literal2, rest2)) = (before_placeholder(one), before_placeholder(other));
         if literal != literal2 {
             return false;
         }
@@ -47,11 +46,7 @@ fn walk<'t, 'p>(template: &'t str, path: &'p str, mut take: impl FnMut(&'t str, 
     }
 }
 
-fn fits<'t, 'p>(
-    pattern: &'t str,
-    segment: &'p str,
-    take: &mut impl FnMut(&'t str, &'p str),
-) -> bool {
+fn fits<'t, 'p>(pattern: &'t str, segment: &'p str, take: &mut impl FnMut(&'t str, &'p str)) -> bool {
     let (literal, mut placeholder) = before_placeholder(pattern);
     let Some(mut segment) = segment.strip_prefix(literal) else { return false };
     while let Some((name, rest)) = placeholder {

@@ -63,8 +63,7 @@ impl Sources<'_> {
     /// All that is wrong, in the same order.
     pub fn read(&self) -> Result<Vec<Option<Json>>, Vec<Fault>> {
         let mut faults = Vec::new();
-        let values =
-            self.operation.parameters.iter().map(|p| self.read_one(p, &mut faults)).collect();
+        let values = self.operation.parameters.iter().map(|p| self.read_one(p, &mut faults)).collect();
         if faults.is_empty() { Ok(values) } else { Err(faults) }
     }
 

@@ -21,11 +21,7 @@ impl Nfa {
     }
 
     fn run(&self, text: &str, seen: &mut [u64], stack: &mut [u32]) -> bool {
-        let mut threads = Threads {
-            seen,
-            stack,
-            waiting: 0,
-        };
+        let mut threads = Threads { seen, stack, waiting: 0 };
         let mut chars = text.chars();
         let mut before = None;
         loop {
@@ -82,10 +78,7 @@ impl Nfa {
                 let Some(Instruction::Char(class)) = self.instructions.get(at) else {
                     continue;
                 };
-                let reads = self
-                    .classes
-                    .get(*class as usize)
-                    .is_some_and(|set| set.contains(c));
+                let reads = self.classes.get(*class as usize).is_some_and(|set| set.contains(c));
                 if reads && let Some(slot) = threads.stack.get_mut(moved) {
                     *slot = at as u32 + 1;
                     moved += 1;

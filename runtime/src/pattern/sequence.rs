@@ -12,10 +12,7 @@ impl Sequence {
         // The length is fixed, so that every start costs at most the length of
         // the program.
         let ends = std::iter::once(text.len());
-        text.char_indices()
-            .map(|(at, _)| at)
-            .chain(ends)
-            .any(|at| self.matches_at(text, at))
+        text.char_indices().map(|(at, _)| at).chain(ends).any(|at| self.matches_at(text, at))
     }
 
     fn matches_at(&self, text: &str, start: usize) -> bool {

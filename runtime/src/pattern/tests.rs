@@ -9,44 +9,23 @@ use std::time::Instant;
 use super::*;
 
 fn class(members: &str) -> Class {
-    let ascii = members
-        .bytes()
-        .filter(u8::is_ascii)
-        .fold(0, |set, b| set | 1 << b);
-    let ranges: Vec<_> = members
-        .chars()
-        .filter(|c| !c.is_ascii())
-        .map(|c| (c, c))
-        .collect();
-    Class {
-        ascii,
-        ranges: ranges.leak(),
-    }
+    let ascii = members.bytes().filter(u8::is_ascii).fold(0, |set, b| set | 1 << b);
+    let ranges: Vec<_> = members.chars().filter(|c| !c.is_ascii()).map(|c| (c, c)).collect();
+    Class { ascii, ranges: ranges.leak() }
 }
 
 fn sequence(start: bool, end: bool, atoms: Vec<Atom>) -> Pattern {
     let atoms = atoms.leak();
-    Pattern {
-        source: "",
-        program: Program::Sequence(Sequence { start, end, atoms }),
-    }
+    Pattern { source: "", program: Program::Sequence(Sequence { start, end, atoms }) }
 }
 
 #[track_caller]
 fn check(pattern: &Pattern, matching: &[&str], others: &[&str]) {
     for text in matching {
-        assert!(
-            pattern.is_match(text),
-            "{} must match {text:?}",
-            pattern.source
-        );
+        assert!(pattern.is_match(text), "{} must match {text:?}", pattern.source);
     }
     for text in others {
-        assert!(
-            !pattern.is_match(text),
-            "{} must not match {text:?}",
-            pattern.source
-        );
+        assert!(!pattern.is_match(text), "{} must not match {text:?}", pattern.source);
     }
 }
 
@@ -57,33 +36,17 @@ fn a_sequence_reads_counts_of_classes_and_literals() {
         true,
         true,
         vec![
-            Atom::Class {
-                class: class("abé"),
-                min: 2,
-                max: 3,
-            },
+            Atom::Class { class: class("abé"), min: 2, max: 3 },
             Atom::Literal("-"),
-            Atom::Class {
-                class: class("x"),
-                min: 0,
-                max: UNBOUNDED,
-            },
+            Atom::Class { class: class("x"), min: 0, max: UNBOUNDED },
         ],
     );
-    check(
-        &pattern,
-        &["ab-", "éaé-xxx", "bé-x"],
-        &["a-", "abab-", "ab", "ab-y", "ab-xé", "", "è"],
-    );
+    check(&pattern, &["ab-", "éaé-xxx", "bé-x"], &["a-", "abab-", "ab", "ab-y", "ab-xé", "", "è"]);
 }
 
 #[test]
 fn a_sequence_without_anchors_is_found_anywhere() {
-    let digits = Atom::Class {
-        class: class("0123456789"),
-        min: 2,
-        max: 2,
-    };
+    let digits = Atom::Class { class: class("0123456789"), min: 2, max: 2 };
     let pattern = sequence(false, false, vec![digits]);
     check(&pattern, &["12", "a12", "é12é"], &["", "1", "a1b2"]);
     let pattern = sequence(false, true, vec![digits]);
@@ -95,10 +58,7 @@ fn a_sequence_without_anchors_is_found_anywhere() {
 #[test]
 fn classes_end_where_their_ranges_end() {
     let ranges = &[('à', 'ã'), ('一', '三'), ('😀', '😂')];
-    let class = Class {
-        ascii: 1 << b'a',
-        ranges,
-    };
+    let class = Class { ascii: 1 << b'a', ranges };
     for (c, expected) in [
         ('a', true),
         ('b', false),
@@ -134,11 +94,7 @@ fn nfa_cases() {
         (r"^\Ba", &[], &["a", "ba"]),
         ("[^a]", &["b", "ab", "é"], &["", "aa"]),
         ("x|^b", &["x", "ax", "b"], &["ab", ""]),
-        (
-            "^(a|ab)(c|bcd)$",
-            &["ac", "abc", "abcd", "abbcd"],
-            &["ab", "abcdd"],
-        ),
+        ("^(a|ab)(c|bcd)$", &["ac", "abc", "abcd", "abbcd"], &["ab", "abcdd"]),
         ("(^a|b)+$", &["a", "ab", "b", "cb"], &["ca"]),
     ];
     for (source, matching, others) in cases {
@@ -159,27 +115,12 @@ fn time_is_linear() {
 #[test]
 fn a_program_larger_than_the_stack_buffers_runs_too() {
     let pattern = compile::compile("^(a?){500}b$");
-    check(
-        pattern,
-        &["b", &format!("{}b", "a".repeat(500))],
-        &[&format!("{}b", "a".repeat(501)), "a"],
-    );
+    check(pattern, &["b", &format!("{}b", "a".repeat(500))], &[&format!("{}b", "a".repeat(501)), "a"]);
 }
 
 #[test]
 fn a_malformed_program_matches_nothing() {
     let instructions = &[Instruction::Split(7, 9000), Instruction::Char(3)];
-    let nfa = Nfa {
-        start: false,
-        instructions,
-        classes: &[],
-    };
-    check(
-        &Pattern {
-            source: "",
-            program: Program::Nfa(nfa),
-        },
-        &[],
-        &["", "a"],
-    );
+    let nfa = Nfa { start: false, instructions, classes: &[] };
+    check(&Pattern { source: "", program: Program::Nfa(nfa) }, &[], &["", "a"]);
 }

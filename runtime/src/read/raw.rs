@@ -59,16 +59,8 @@ pub fn describe(error: &serde_json::Error) -> String {
     {
         message.truncate(end);
     }
-    for known in [
-        "invalid type",
-        "invalid value",
-        "unknown variant",
-        "unknown field",
-    ] {
-        if message
-            .strip_prefix(known)
-            .is_some_and(|rest| rest.starts_with([':', ' ']))
-        {
+    for known in ["invalid type", "invalid value", "unknown variant", "unknown field"] {
+        if message.strip_prefix(known).is_some_and(|rest| rest.starts_with([':', ' '])) {
             // The expectation is text of the program, and the last thing said.
             let expected = message.rfind(", expected ").map_or("", |at| &message[at..]);
             return format!("{known}{expected}");
@@ -175,11 +167,7 @@ impl<'de> Deserializer<'de> for NameProbe {
         Err(Name(None))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        _: V,
-    ) -> Result<V::Value, Name> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, _: V) -> Result<V::Value, Name> {
         Err(Name(Some(name)))
     }
 

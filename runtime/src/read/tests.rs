@@ -26,12 +26,7 @@ impl<'de> FromMap<'de> for Item {
                 _ => extra(&mut map, &mut rest, key)?,
             }
         }
-        Ok(Self {
-            id: required(id, "id")?,
-            price,
-            note,
-            extra: rest,
-        })
+        Ok(Self { id: required(id, "id")?, price, note, extra: rest })
     }
 }
 
@@ -56,10 +51,7 @@ impl Serialize for Item {
 #[derive(Debug, PartialEq)]
 enum Shape {
     Item(Item),
-    Group {
-        inner: Box<Shape>,
-        name: Option<String>,
-    },
+    Group { inner: Box<Shape>, name: Option<String> },
     Flag(bool),
     Version(i64),
     Open(String, Map<Json>),
@@ -79,10 +71,7 @@ impl<'de> FromMap<'de> for Shape {
                         _ => field(&mut rest, &mut name, "name")?,
                     }
                 }
-                Ok(Self::Group {
-                    inner: required(inner, "inner")?,
-                    name,
-                })
+                Ok(Self::Group { inner: required(inner, "inner")?, name })
             }
             // A union that is itself a variant of a union.
             Tag::Text("again") => tagged(rest, "kind", |kind, rest| match kind {
@@ -141,12 +130,7 @@ fn read<T: for<'de> Read<'de>>(text: &str) -> Result<T, String> {
 }
 
 fn item(id: i64) -> Item {
-    Item {
-        id,
-        price: None,
-        note: None,
-        extra: Map::new(),
-    }
+    Item { id, price: None, note: None, extra: Map::new() }
 }
 
 #[track_caller]
@@ -162,52 +146,22 @@ fn check<T: for<'de> Read<'de> + PartialEq + fmt::Debug>(cases: &[(&str, Result<
 fn objects_tell_absent_from_null_and_keep_what_they_do_not_know() {
     check(&[
         (r#"{"id":1}"#, Ok(item(1))),
-        (
-            r#"{"id":1,"price":12.30}"#,
-            Ok(Item {
-                price: Some(Number::decimal(1230, 2)),
-                ..item(1)
-            }),
-        ),
-        (
-            r#"{"note":null,"id":1}"#,
-            Ok(Item {
-                note: Some(Nullable::Null),
-                ..item(1)
-            }),
-        ),
-        (
-            r#"{"id":1,"note":"x"}"#,
-            Ok(Item {
-                note: Some(Nullable::Value("x".to_owned())),
-                ..item(1)
-            }),
-        ),
+        (r#"{"id":1,"price":12.30}"#, Ok(Item { price: Some(Number::decimal(1230, 2)), ..item(1) })),
+        (r#"{"note":null,"id":1}"#, Ok(Item { note: Some(Nullable::Null), ..item(1) })),
+        (r#"{"id":1,"note":"x"}"#, Ok(Item { note: Some(Nullable::Value("x".to_owned())), ..item(1) })),
         (r#"{"\u0069d":1}"#, Ok(item(1))),
-        (
-            r#"{"id":1,"price":null}"#,
-            Err("invalid type, expected a number"),
-        ),
+        (r#"{"id":1,"price":null}"#, Err("invalid type, expected a number")),
         (r#"{"id":null}"#, Err("invalid type, expected an integer")),
         (r#"{"price":1}"#, Err("missing field `id`")),
         (r#"{"id":1,"id":1}"#, Err("duplicate field `id`")),
         (r#"{"id":1,"x":1,"x":1}"#, Err("duplicate member")),
         (r#"{"id":1,"x":{"y":1,"y":1}}"#, Err("duplicate member")),
-        (
-            r#"{"id":"confidential"}"#,
-            Err("invalid type, expected an integer"),
-        ),
+        (r#"{"id":"confidential"}"#, Err("invalid type, expected an integer")),
         (r#""confidential""#, Err("invalid type, expected an item")),
-        (
-            r#"{"id":1,"note":5}"#,
-            Err("invalid type, expected a string"),
-        ),
+        (r#"{"id":1,"note":5}"#, Err("invalid type, expected a string")),
     ]);
     let text = r#"{"id":1,"price":12.30,"note":null,"z":1.0,"a":{"c":[],"b":1e2}}"#;
-    assert_eq!(
-        serde_json::to_string(&read::<Item>(text).unwrap()).unwrap(),
-        text
-    );
+    assert_eq!(serde_json::to_string(&read::<Item>(text).unwrap()).unwrap(), text);
     assert_eq!(serde_json::to_string(&item(1)).unwrap(), r#"{"id":1}"#);
 }
 
@@ -219,27 +173,15 @@ fn tags_may_stand_anywhere() {
         extra: Map::from_iter([("more".to_owned(), Json::from(vec![true.into()]))]),
         ..item(1)
     };
-    let members = [
-        r#""id":1"#,
-        r#""price":12.30"#,
-        r#""note":"x\n""#,
-        r#""more":[true]"#,
-    ];
+    let members = [r#""id":1"#, r#""price":12.30"#, r#""note":"x\n""#, r#""more":[true]"#];
     for at in 0..=members.len() {
-        for tag in [
-            r#""type":"item""#,
-            r#""type" : "it\u0065m""#,
-            r#""\u0074ype":"item""#,
-        ] {
+        for tag in [r#""type":"item""#, r#""type" : "it\u0065m""#, r#""\u0074ype":"item""#] {
             let mut members = members.to_vec();
             members.insert(at, tag);
             let Ok(Shape::Item(found)) = read(&format!("{{{}}}", members.join(", "))) else {
                 panic!("{members:?}");
             };
-            assert_eq!(
-                serde_json::to_string(&found).unwrap(),
-                serde_json::to_string(&full).unwrap()
-            );
+            assert_eq!(serde_json::to_string(&found).unwrap(), serde_json::to_string(&full).unwrap());
         }
     }
 }
@@ -247,92 +189,42 @@ fn tags_may_stand_anywhere() {
 #[test]
 fn tags_of_every_kind() {
     let open = |text: &str, members: &str| {
-        let Ok(Json::Object(members)) = Json::parse(members.as_bytes()) else {
-            panic!("{members}")
-        };
+        let Ok(Json::Object(members)) = Json::parse(members.as_bytes()) else { panic!("{members}") };
         Shape::Open(text.to_owned(), members)
     };
     check(&[
-        (
-            r#"{"type":"again","kind":"item","id":1}"#,
-            Ok(Shape::Item(item(1))),
-        ),
-        (
-            r#"{"id":1,"kind":"item","type":"again"}"#,
-            Ok(Shape::Item(item(1))),
-        ),
-        (
-            r#"{"kind":"item","id":1,"type":"again"}"#,
-            Ok(Shape::Item(item(1))),
-        ),
+        (r#"{"type":"again","kind":"item","id":1}"#, Ok(Shape::Item(item(1)))),
+        (r#"{"id":1,"kind":"item","type":"again"}"#, Ok(Shape::Item(item(1)))),
+        (r#"{"kind":"item","id":1,"type":"again"}"#, Ok(Shape::Item(item(1)))),
         (r#"{"type":true}"#, Ok(Shape::Flag(true))),
         (r#"{"type":2}"#, Ok(Shape::Version(2))),
         (r#"{"type":2.0}"#, Ok(Shape::Version(2))),
-        (
-            r#"{"a":1,"type":"new","b":2}"#,
-            Ok(open("\"new\"", r#"{"type":"new","a":1,"b":2}"#)),
-        ),
-        (
-            r#"{"type":2.5,"b":2}"#,
-            Ok(open("2.5", r#"{"type":2.5,"b":2}"#)),
-        ),
-        (
-            r#"{"b":2,"type":null}"#,
-            Ok(open("null", r#"{"type":null,"b":2}"#)),
-        ),
-        (
-            r#"{"type":{"x":1}}"#,
-            Ok(open(r#"{"x":1}"#, r#"{"type":{"x":1}}"#)),
-        ),
-        (
-            r#"{"type":"\"\\"}"#,
-            Ok(open(r#""\"\\""#, r#"{"type":"\"\\"}"#)),
-        ),
+        (r#"{"a":1,"type":"new","b":2}"#, Ok(open("\"new\"", r#"{"type":"new","a":1,"b":2}"#))),
+        (r#"{"type":2.5,"b":2}"#, Ok(open("2.5", r#"{"type":2.5,"b":2}"#))),
+        (r#"{"b":2,"type":null}"#, Ok(open("null", r#"{"type":null,"b":2}"#))),
+        (r#"{"type":{"x":1}}"#, Ok(open(r#"{"x":1}"#, r#"{"type":{"x":1}}"#))),
+        (r#"{"type":"\"\\"}"#, Ok(open(r#""\"\\""#, r#"{"type":"\"\\"}"#))),
         (r#"{"a":1}"#, Err("missing field `type`")),
         ("{}", Err("missing field `type`")),
         (r#"{"type":"again"}"#, Err("missing field `kind`")),
-        (
-            r#"{"type":"item","id":1,"type":"item"}"#,
-            Err("duplicate field `type`"),
-        ),
-        (
-            r#"{"type":"new","type":"new"}"#,
-            Err("duplicate field `type`"),
-        ),
-        (
-            r#"{"id":1,"id":1,"type":"item"}"#,
-            Err("duplicate field `id`"),
-        ),
-        (
-            r#"{"id":1,"type":"item","id":1}"#,
-            Err("duplicate field `id`"),
-        ),
+        (r#"{"type":"item","id":1,"type":"item"}"#, Err("duplicate field `type`")),
+        (r#"{"type":"new","type":"new"}"#, Err("duplicate field `type`")),
+        (r#"{"id":1,"id":1,"type":"item"}"#, Err("duplicate field `id`")),
+        (r#"{"id":1,"type":"item","id":1}"#, Err("duplicate field `id`")),
         (r#"{"type":"\ud800"}"#, Err("unexpected end of hex escape")),
-        (
-            r#"{"id":"confidential","type":"item"}"#,
-            Err("invalid type, expected an integer"),
-        ),
+        (r#"{"id":"confidential","type":"item"}"#, Err("invalid type, expected an integer")),
         ("[]", Err("invalid type, expected a shape")),
     ]);
     // The order is kept, the tag first.
-    let Ok(Shape::Open(_, members)) = read(r#"{"a":1,"type":"new","b":2}"#) else {
-        panic!()
-    };
+    let Ok(Shape::Open(_, members)) = read(r#"{"a":1,"type":"new","b":2}"#) else { panic!() };
     assert!(members.keys().eq(["type", "a", "b"]));
 }
 
 #[test]
 fn unions_within_unions() {
-    let text =
-        r#"{"name":"out","inner":{"inner":{"id":1,"type":"item"},"type":"group"},"type":"group"}"#;
-    let inner = Shape::Group {
-        inner: Box::new(Shape::Item(item(1))),
-        name: None,
-    };
-    let outer = Shape::Group {
-        inner: Box::new(inner),
-        name: Some("out".to_owned()),
-    };
+    let text = r#"{"name":"out","inner":{"inner":{"id":1,"type":"item"},"type":"group"},"type":"group"}"#;
+    let inner = Shape::Group { inner: Box::new(Shape::Item(item(1))), name: None };
+    let outer = Shape::Group { inner: Box::new(inner), name: Some("out".to_owned()) };
     check(&[(text, Ok(outer))]);
 }
 
@@ -347,20 +239,11 @@ fn unions_within_unions_have_a_limit() {
         )
     };
     assert!(read::<Shape>(&nested(100)).is_ok());
-    assert_eq!(
-        read::<Shape>(&nested(200)),
-        Err("nested too deeply".to_owned())
-    );
-    assert_eq!(
-        read::<Shape>(&nested(100_000)),
-        Err("nested too deeply".to_owned())
-    );
+    assert_eq!(read::<Shape>(&nested(200)), Err("nested too deeply".to_owned()));
+    assert_eq!(read::<Shape>(&nested(100_000)), Err("nested too deeply".to_owned()));
     let arrays = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     assert!(read::<Loose>(&arrays(128)).is_ok());
-    assert_eq!(
-        read::<Loose>(&arrays(129)),
-        Err("nested too deeply".to_owned())
-    );
+    assert_eq!(read::<Loose>(&arrays(129)), Err("nested too deeply".to_owned()));
     // Brackets in strings are no levels.
     assert!(read::<Loose>(&format!(r#"["{}\"[[["]"#, "[".repeat(1000))).is_ok());
 }
@@ -380,10 +263,7 @@ fn values_told_apart_by_kind() {
         (r#"{"id":1}"#, Ok(Loose::Item(item(1)))),
         ("true", Err("invalid type, expected a loose value")),
         ("null", Err("invalid type, expected a loose value")),
-        (
-            r#"{"id":"confidential"}"#,
-            Err("invalid type, expected an integer"),
-        ),
+        (r#"{"id":"confidential"}"#, Err("invalid type, expected an integer")),
         ("[1,", Err("EOF while parsing a value")),
     ]);
 }
@@ -404,10 +284,7 @@ fn integers_may_have_a_point_but_no_fraction() {
         ("1.5", Err("not an integer")),
         ("9007199254740993.0", Ok((1 << 53) + 1)),
         ("1e18", Ok(1_000_000_000_000_000_000)),
-        (
-            "1.00000000000000000000000000000000001",
-            Err("not an integer"),
-        ),
+        ("1.00000000000000000000000000000000001", Err("not an integer")),
         ("1e-1000000000", Err("not an integer")),
         ("1e1000000000", Err("integer out of range")),
         ("-9223372036854775809", Err("integer out of range")),
@@ -419,11 +296,7 @@ fn integers_may_have_a_point_but_no_fraction() {
         ("-1", Err("integer out of range")),
         ("18446744073709551616", Err("integer out of range")),
     ]);
-    check::<u8>(&[
-        ("255", Ok(255)),
-        ("2.55e2", Ok(255)),
-        ("256", Err("integer out of range")),
-    ]);
+    check::<u8>(&[("255", Ok(255)), ("2.55e2", Ok(255)), ("256", Err("integer out of range"))]);
     check::<i8>(&[("-128", Ok(-128)), ("-129", Err("integer out of range"))]);
     check::<i128>(&[
         ("9007199254740993.0", Ok((1 << 53) + 1)),
@@ -446,19 +319,10 @@ fn containers_read_their_content_by_the_same_rules() {
     check::<Box<(i32, String)>>(&[
         (r#"[1.0,"a"]"#, Ok(Box::new((1, "a".to_owned())))),
         ("[1]", Err("too few items, expected an array of 2 items")),
-        (
-            r#"[1,"a",2]"#,
-            Err("too many items, expected an array of 2 items"),
-        ),
-        (
-            r#"{"0":1}"#,
-            Err("invalid type, expected an array of 2 items"),
-        ),
+        (r#"[1,"a",2]"#, Err("too many items, expected an array of 2 items")),
+        (r#"{"0":1}"#, Err("invalid type, expected an array of 2 items")),
     ]);
-    check::<(u8, u8, u8, u8, u8, u8, u8, u8)>(&[(
-        "[1,2,3,4,5,6,7,8]",
-        Ok((1, 2, 3, 4, 5, 6, 7, 8)),
-    )]);
+    check::<(u8, u8, u8, u8, u8, u8, u8, u8)>(&[("[1,2,3,4,5,6,7,8]", Ok((1, 2, 3, 4, 5, 6, 7, 8)))]);
     check::<Secret>(&[
         (r#""a""#, Ok("a".to_owned().into())),
         ("123", Err("a secret does not have the expected form")),
@@ -473,17 +337,11 @@ fn containers_read_their_content_by_the_same_rules() {
 #[test]
 fn text_in_memory_is_not_copied() {
     let mut json = serde_json::Deserializer::from_str(r#" {"a": [1, 2]} "#);
-    assert!(matches!(
-        raw::text(&mut json),
-        Ok(Cow::Borrowed(r#"{"a": [1, 2]}"#))
-    ));
+    assert!(matches!(raw::text(&mut json), Ok(Cow::Borrowed(r#"{"a": [1, 2]}"#))));
     let mut json = serde_json::Deserializer::from_slice(b"12.30");
     assert!(matches!(raw::text(&mut json), Ok(Cow::Borrowed("12.30"))));
     let mut json = serde_json::Deserializer::from_str(r#""name""#);
-    assert!(matches!(
-        Key::deserialize(&mut json),
-        Ok(Key(Cow::Borrowed("name")))
-    ));
+    assert!(matches!(Key::deserialize(&mut json), Ok(Key(Cow::Borrowed("name")))));
 }
 
 #[test]
@@ -495,10 +353,7 @@ fn descriptions_leave_out_data_and_position() {
     }
     let error = serde_json::from_str::<Choice>(r#""confidential""#).unwrap_err();
     assert_eq!(describe(&error), "unknown variant, expected `known`");
-    assert!(matches!(
-        serde_json::from_str(r#""known""#),
-        Ok(Choice::Known)
-    ));
+    assert!(matches!(serde_json::from_str(r#""known""#), Ok(Choice::Known)));
     let error = serde_json::from_str::<u8>(r#""a, expected b""#).unwrap_err();
     assert_eq!(describe(&error), "invalid type, expected u8");
     let error = serde_json::from_str::<u8>("300").unwrap_err();

@@ -67,31 +67,15 @@ pub fn tagged<'de, A: MapAccess<'de>, T>(
         let found = match kept.as_bytes() {
             [b'"', .., b'"'] if !kept.contains('\\') => Tag::Text(&kept[1..kept.len() - 1]),
             [b'"', ..] => {
-                string = raw::parse::<_, A::Error>(
-                    Cow::Borrowed(&kept),
-                    Seed::<String, ByRead>::default(),
-                )?;
+                string = raw::parse::<_, A::Error>(Cow::Borrowed(&kept), Seed::<String, ByRead>::default())?;
                 Tag::Text(&string)
             }
             b"true" => Tag::Bool(true),
             b"false" => Tag::Bool(false),
-            _ => Number::parse(&kept)
-                .ok()
-                .and_then(|number| number.as_i64())
-                .map_or(Tag::Other, Tag::Int),
+            _ => Number::parse(&kept).ok().and_then(|number| number.as_i64()).map_or(Tag::Other, Tag::Int),
         };
         let before = before.into_iter();
-        return pick(
-            found,
-            Rest {
-                tag,
-                tag_text: text,
-                with_tag: false,
-                before,
-                value: None,
-                after: map,
-            },
-        );
+        return pick(found, Rest { tag, tag_text: text, with_tag: false, before, value: None, after: map });
     }
 }
 
@@ -123,15 +107,9 @@ impl<A> Rest<'_, A> {
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'de, A> {
     type Error = A::Error;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, A::Error> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         let (key, value) = if std::mem::take(&mut self.with_tag) {
-            (
-                Key(Cow::Borrowed(self.tag)),
-                Some(std::mem::take(&mut self.tag_text)),
-            )
+            (Key(Cow::Borrowed(self.tag)), Some(std::mem::take(&mut self.tag_text)))
         } else if let Some((key, value)) = self.before.next() {
             (key, Some(value))
         } else {
@@ -167,10 +145,7 @@ pub struct Peeked<'de, E> {
 pub fn peek<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Peeked<'de, D::Error>, D::Error> {
     let text = raw::text(deserializer)?;
     raw::check_depth(&text)?;
-    Ok(Peeked {
-        text,
-        error: PhantomData,
-    })
+    Ok(Peeked { text, error: PhantomData })
 }
 
 impl<'de, E: Error> Peeked<'de, E> {

@@ -47,11 +47,7 @@ fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error>
     let text = raw::text(deserializer)?;
     let number = Number::parse(&text).map_err(|_| raw::unexpected(&text, "an integer"))?;
     number.as_i128().ok_or_else(|| {
-        D::Error::custom(if number.is_integer() {
-            "integer out of range"
-        } else {
-            "not an integer"
-        })
+        D::Error::custom(if number.is_integer() { "integer out of range" } else { "not an integer" })
     })
 }
 
@@ -77,9 +73,7 @@ impl<'de, T: Read<'de>> Read<'de> for Nullable<T> {
 
 impl<'de, T: Read<'de>> Read<'de> for Secret<T> {
     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::read(deserializer)
-            .map(Self::from)
-            .map_err(secret::unreadable)
+        T::read(deserializer).map(Self::from).map_err(secret::unreadable)
     }
 }
 

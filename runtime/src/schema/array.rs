@@ -117,11 +117,7 @@ impl Run {
         }
         let name = if count < least {
             // Without any match `contains` itself is what fails.
-            if count == 0 {
-                "contains"
-            } else {
-                "minContains"
-            }
+            if count == 0 { "contains" } else { "minContains" }
         } else if max.is_some_and(|most| count > most) {
             "maxContains"
         } else {
@@ -145,13 +141,7 @@ impl Run {
             if seen.has(index) {
                 continue;
             }
-            if !self.below(
-                sink,
-                at,
-                id,
-                (item, &at.path.index(index)),
-                "unevaluatedItems",
-            ) {
+            if !self.below(sink, at, id, (item, &at.path.index(index)), "unevaluatedItems") {
                 held = false;
                 if self.over(sink) {
                     break;

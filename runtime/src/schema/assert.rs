@@ -35,14 +35,8 @@ pub(super) fn assertion(keyword: &Keyword, value: &Json) -> Option<(&'static str
         Keyword::ExclusiveMaximum(limit) => ("exclusiveMaximum", number(&|n| n < limit)),
         Keyword::Minimum(limit) => ("minimum", number(&|n| n >= limit)),
         Keyword::ExclusiveMinimum(limit) => ("exclusiveMinimum", number(&|n| n > limit)),
-        Keyword::MaxLength(most) => (
-            "maxLength",
-            string(&|s| text::char_count_at_most(s, size(*most))),
-        ),
-        Keyword::MinLength(least) => (
-            "minLength",
-            string(&|s| text::char_count_at_least(s, size(*least))),
-        ),
+        Keyword::MaxLength(most) => ("maxLength", string(&|s| text::char_count_at_most(s, size(*most)))),
+        Keyword::MinLength(least) => ("minLength", string(&|s| text::char_count_at_least(s, size(*least)))),
         Keyword::Pattern(pattern) => ("pattern", string(&|s| pattern.is_match(s))),
         Keyword::MaxItems(most) => ("maxItems", items(&|len| len <= *most)),
         Keyword::MinItems(least) => ("minItems", items(&|len| len >= *least)),

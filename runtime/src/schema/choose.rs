@@ -101,27 +101,17 @@ impl Run {
             }
             (Some(_), _) => {
                 let every = branches.iter().all(|id| refusing(&id, Outright::Type));
-                sink.record(
-                    at.path,
-                    if every { "type" } else { union.name() },
-                    at.schema,
-                );
+                sink.record(at.path, if every { "type" } else { union.name() }, at.schema);
             }
             (None, _) => {
                 let only = |by| {
                     let mut open = branches.iter().filter(|id| !refusing(id, by));
                     open.next().filter(|_| open.next().is_none())
                 };
-                let single = if let [single] = branches {
-                    Some(single)
-                } else {
-                    None
-                };
+                let single = if let [single] = branches { Some(single) } else { None };
                 // An unknown value of an enumeration beside `null` is of the right
                 // type, so that types are asked first.
-                let meant = single
-                    .or_else(|| only(Outright::Type))
-                    .or_else(|| only(Outright::TypeOrValue));
+                let meant = single.or_else(|| only(Outright::Type)).or_else(|| only(Outright::TypeOrValue));
                 match meant.copied() {
                     Some(id) => drop(self.in_place(sink, at, id, seen.as_deref_mut())),
                     None => sink.record(at.path, union.name(), at.schema),
@@ -142,25 +132,21 @@ impl Run {
             return false;
         };
         let refuses = |id: SchemaId| self.refuses(at, id, by, follow);
-        self.tables
-            .schema(id)
-            .keywords
-            .iter()
-            .any(|keyword| match keyword {
-                Keyword::False => true,
-                Keyword::Type(types) => !types.contains(at.value),
-                Keyword::Const(literal) => !by.allows(literal, at.value),
-                Keyword::Enum(literals) => !literals.iter().any(|one| by.allows(one, at.value)),
-                Keyword::Ref(id) => refuses(*id),
-                Keyword::DynamicRef { anchor, initial } => {
-                    refuses(self.dynamic_target(anchor, *initial, at.scope))
-                }
-                Keyword::AllOf(branches) => branches.iter().any(|id| refuses(*id)),
-                Keyword::AnyOf(branches, _) | Keyword::OneOf(branches, _) => {
-                    branches.iter().all(|id| refuses(*id))
-                }
-                _ => false,
-            })
+        self.tables.schema(id).keywords.iter().any(|keyword| match keyword {
+            Keyword::False => true,
+            Keyword::Type(types) => !types.contains(at.value),
+            Keyword::Const(literal) => !by.allows(literal, at.value),
+            Keyword::Enum(literals) => !literals.iter().any(|one| by.allows(one, at.value)),
+            Keyword::Ref(id) => refuses(*id),
+            Keyword::DynamicRef { anchor, initial } => {
+                refuses(self.dynamic_target(anchor, *initial, at.scope))
+            }
+            Keyword::AllOf(branches) => branches.iter().any(|id| refuses(*id)),
+            Keyword::AnyOf(branches, _) | Keyword::OneOf(branches, _) => {
+                branches.iter().all(|id| refuses(*id))
+            }
+            _ => false,
+        })
     }
 }
 
@@ -180,10 +166,7 @@ impl Choice {
             return None;
         };
         let tag = members.get(self.tag)?;
-        let (_, index) = self
-            .branches
-            .iter()
-            .find(|(literal, _)| literal.equals(tag))?;
+        let (_, index) = self.branches.iter().find(|(literal, _)| literal.equals(tag))?;
         branches.get(*index).copied()
     }
 }

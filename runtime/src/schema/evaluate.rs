@@ -23,18 +23,10 @@ pub(super) fn is_valid(validator: &Validator, value: &Json, limits: &Limits) -> 
     run.start(&mut Probe, validator.root, value) && run.gave_up.is_none()
 }
 
-pub(super) fn validate(
-    validator: &Validator,
-    value: &Json,
-    limits: &Limits,
-) -> Result<(), Violations> {
+pub(super) fn validate(validator: &Validator, value: &Json, limits: &Limits) -> Result<(), Violations> {
     let mut run = Run::new(validator.tables, limits);
     let cap = limits.violations.max(1);
-    let mut sink = Collect {
-        tables: validator.tables,
-        cap,
-        found: Vec::new(),
-    };
+    let mut sink = Collect { tables: validator.tables, cap, found: Vec::new() };
     run.start(&mut sink, validator.root, value);
     match run.gave_up {
         // What was recorded after giving up may be a consequence of it.
@@ -68,19 +60,11 @@ pub(super) struct Run {
 
 impl Run {
     fn new(tables: &'static Tables, limits: &Limits) -> Self {
-        Self {
-            tables,
-            depth: limits.depth,
-            effort: limits.effort,
-            gave_up: None,
-        }
+        Self { tables, depth: limits.depth, effort: limits.effort, gave_up: None }
     }
 
     fn start<S: Sink>(&mut self, sink: &mut S, root: SchemaId, value: &Json) -> bool {
-        let scope = Scope {
-            resource: self.tables.schema(root).resource,
-            outer: None,
-        };
+        let scope = Scope { resource: self.tables.schema(root).resource, outer: None };
         self.apply(sink, root, value, &Path::Root, &scope, None)
     }
 
@@ -113,31 +97,10 @@ impl Run {
             return false;
         }
         let held = if schema.resource == scope.resource {
-            self.evaluate(
-                sink,
-                At {
-                    schema,
-                    value,
-                    path,
-                    scope,
-                },
-                seen,
-            )
+            self.evaluate(sink, At { schema, value, path, scope }, seen)
         } else {
-            let scope = Scope {
-                resource: schema.resource,
-                outer: Some(scope),
-            };
-            self.evaluate(
-                sink,
-                At {
-                    schema,
-                    value,
-                    path,
-                    scope: &scope,
-                },
-                seen,
-            )
+            let scope = Scope { resource: schema.resource, outer: Some(scope) };
+            self.evaluate(sink, At { schema, value, path, scope: &scope }, seen)
         };
         self.depth += 1;
         held
@@ -194,11 +157,7 @@ impl Run {
             (_, None) => "effort",
         };
         let schema = self.tables.location(schema);
-        self.gave_up = Some(Violation {
-            pointer: path.pointer(),
-            keyword,
-            schema,
-        });
+        self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
         false
     }
 
@@ -208,11 +167,7 @@ impl Run {
             Keyword::UnevaluatedProperties(_) => matches!(at.value, Json::Object(_)),
             _ => false,
         });
-        if watches {
-            self.watched(sink, at, seen)
-        } else {
-            self.keywords(sink, at, seen)
-        }
+        if watches { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) }
     }
 
     /// Evaluates a schema object with an unevaluated keyword, which sees what
@@ -300,11 +255,9 @@ impl Run {
                 }
                 held
             }
-            Keyword::If {
-                condition,
-                then,
-                otherwise,
-            } => self.condition(sink, at, *condition, (*then, *otherwise), seen),
+            Keyword::If { condition, then, otherwise } => {
+                self.condition(sink, at, *condition, (*then, *otherwise), seen)
+            }
             _ => match at.value {
                 Json::Array(items) => self.array(sink, at, items, keyword, seen),
                 Json::Object(members) => self.object(sink, at, members, keyword, seen),
@@ -344,11 +297,7 @@ impl Run {
         (then, otherwise): (Option<SchemaId>, Option<SchemaId>),
         mut seen: Option<&mut Seen>,
     ) -> bool {
-        let next = if self.probe(at, condition, seen.as_deref_mut()) {
-            then
-        } else {
-            otherwise
-        };
+        let next = if self.probe(at, condition, seen.as_deref_mut()) { then } else { otherwise };
         next.is_none_or(|id| self.in_place(sink, at, id, seen))
     }
 
@@ -367,12 +316,7 @@ impl Run {
 
     /// Core 8.2.3.2: the outermost resource of the dynamic scope that has the
     /// anchor, provided that the reference leads to such an anchor at first.
-    pub(super) fn dynamic_target(
-        &self,
-        anchor: &str,
-        initial: SchemaId,
-        scope: &Scope<'_>,
-    ) -> SchemaId {
+    pub(super) fn dynamic_target(&self, anchor: &str, initial: SchemaId, scope: &Scope<'_>) -> SchemaId {
         let resource = self.tables.schema(initial).resource;
         if self.tables.dynamic_anchor(resource, anchor) != Some(initial) {
             return initial;

@@ -33,9 +33,7 @@ impl Literal {
             }
             (Literal::Object(own), Json::Object(other)) => {
                 own.len() == other.len()
-                    && own
-                        .iter()
-                        .all(|(name, a)| other.get(name).is_some_and(|b| a.equals(b)))
+                    && own.iter().all(|(name, a)| other.get(name).is_some_and(|b| a.equals(b)))
             }
             _ => false,
         }

@@ -32,18 +32,14 @@ impl Run {
                 }
                 held
             }
-            Keyword::DependentSchemas(entries) => {
-                self.dependent_schemas(sink, at, members, entries, seen)
-            }
+            Keyword::DependentSchemas(entries) => self.dependent_schemas(sink, at, members, entries, seen),
             Keyword::Properties(declared) => self.properties(sink, at, members, declared, seen),
             Keyword::PatternProperties(patterns) => {
                 self.pattern_properties(sink, at, members, patterns, seen)
             }
-            Keyword::AdditionalProperties {
-                schema,
-                declared,
-                patterns,
-            } => self.additional_properties(sink, at, members, (*schema, declared, patterns), seen),
+            Keyword::AdditionalProperties { schema, declared, patterns } => {
+                self.additional_properties(sink, at, members, (*schema, declared, patterns), seen)
+            }
             Keyword::PropertyNames(id) => self.property_names(sink, at, members, *id),
             _ => true,
         }
@@ -127,10 +123,7 @@ impl Run {
     ) -> bool {
         let mut held = true;
         for (index, (name, member)) in members.iter().enumerate() {
-            for (_, id) in patterns
-                .iter()
-                .filter(|(pattern, _)| pattern.is_match(name))
-            {
+            for (_, id) in patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
                 if let Some(seen) = seen.as_deref_mut() {
                     seen.mark(index);
                 }
@@ -150,11 +143,7 @@ impl Run {
         sink: &mut S,
         at: At<'_>,
         members: &Map<Json>,
-        (id, declared, patterns): (
-            SchemaId,
-            &'static [&'static str],
-            &'static [&'static Pattern],
-        ),
+        (id, declared, patterns): (SchemaId, &'static [&'static str], &'static [&'static Pattern]),
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;

@@ -19,9 +19,7 @@ impl Seen {
             Json::Object(members) => members.len(),
             _ => 0,
         };
-        Self {
-            marks: vec![false; len],
-        }
+        Self { marks: vec![false; len] }
     }
 
     pub(super) fn mark(&mut self, index: usize) {

@@ -47,11 +47,7 @@ impl Sink for Collect {
     fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema) {
         if !self.done() {
             let schema = self.tables.location(schema);
-            self.found.push(Violation {
-                pointer: path.pointer(),
-                keyword,
-                schema,
-            });
+            self.found.push(Violation { pointer: path.pointer(), keyword, schema });
         }
     }
 

@@ -38,8 +38,8 @@ impl Call {
     /// # Errors
     /// [`Rejection::MalformedQuery`] or [`Rejection::Parameters`].
     pub fn new(operation: &'static Operation, context: Context) -> Result<Self, Rejection> {
-        let query = Query::parse(context.uri().query().unwrap_or(""))
-            .map_err(|_| Rejection::MalformedQuery)?;
+        let query =
+            Query::parse(context.uri().query().unwrap_or("")).map_err(|_| Rejection::MalformedQuery)?;
         let sources = Sources { operation, parts: context.parts(), query: &query };
         let values = sources.read().map_err(Rejection::Parameters)?;
         Ok(Self { operation, values, checks_answers: false, context })

@@ -85,12 +85,7 @@ impl<S> fmt::Debug for Endpoints<S> {
 impl<S: Send + Sync + 'static> Endpoints<S> {
     /// No handlers yet: every operation is [`Rejection::NotImplemented`].
     #[must_use]
-    pub fn new(
-        service: Arc<S>,
-        operations: Operations,
-        options: RouterOptions,
-        reject: Reject<S>,
-    ) -> Self {
+    pub fn new(service: Arc<S>, operations: Operations, options: RouterOptions, reject: Reject<S>) -> Self {
         Self { service, operations, options, reject, handlers: HashMap::new() }
     }
 
@@ -159,12 +154,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         }
     }
 
-    async fn body(
-        &self,
-        operation: &Operation,
-        parts: &Parts,
-        body: Body,
-    ) -> Result<Bytes, Rejection> {
+    async fn body(&self, operation: &Operation, parts: &Parts, body: Body) -> Result<Bytes, Rejection> {
         let Some(expected) = &operation.body else { return Ok(Bytes::new()) };
         let is_empty = HttpBody::is_end_stream(&body);
         let untyped = !parts.headers.contains_key(header::CONTENT_TYPE);
@@ -225,11 +215,8 @@ fn written(answer: Answer) -> Response {
     *response.headers_mut() = answer.headers;
     if !answer.media_type.is_empty() {
         // A media range names no type; the handler's own header is asked for there.
-        let media_type = if answer.media_type.contains('*') {
-            "application/octet-stream"
-        } else {
-            answer.media_type
-        };
+        let media_type =
+            if answer.media_type.contains('*') { "application/octet-stream" } else { answer.media_type };
         if let Ok(value) = HeaderValue::from_str(media_type) {
             response.headers_mut().entry(header::CONTENT_TYPE).or_insert(value);
         }

@@ -19,8 +19,7 @@ pub(super) fn accepts(body: &Body, headers: &HeaderMap) -> bool {
 
 /// Whether a media type is in a range: `image/png` in `image/*`.
 fn in_range(range: &str, essence: &str) -> bool {
-    let (Some((kind, subtype)), Some((kind2, subtype2))) =
-        (range.split_once('/'), essence.split_once('/'))
+    let (Some((kind, subtype)), Some((kind2, subtype2))) = (range.split_once('/'), essence.split_once('/'))
     else {
         return false;
     };
@@ -45,8 +44,7 @@ mod tests {
     #[test]
     fn media_types_are_compared_without_case_and_parameters() {
         let check = |expected: &'static str, format, sent: &str, fits: bool| {
-            let body =
-                Body { required: true, media_type: expected, format, schema: "", validator: None };
+            let body = Body { required: true, media_type: expected, format, schema: "", validator: None };
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, sent.parse().unwrap());
             assert_eq!(accepts(&body, &headers), fits, "{expected} {sent}");

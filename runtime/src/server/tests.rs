@@ -184,8 +184,7 @@ impl Pets {
             std::panic::resume_unwind(Box::new("reject's own fault"));
         }
         let id = context.operation().map_or("-", |operation| operation.id);
-        let shown =
-            rejection.violations().into_iter().map(|v| format!(" {} {}", v.pointer, v.keyword));
+        let shown = rejection.violations().into_iter().map(|v| format!(" {} {}", v.pointer, v.keyword));
         let text = format!("{id}: {rejection:.80}{}", shown.collect::<String>());
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = StatusCode::from_u16(rejection.status()).unwrap();
@@ -200,9 +199,7 @@ fn router(options: RouterOptions) -> Router {
             Box::pin(async move {
                 match service.pet_write(PetWrite::read(&call)?).await {
                     Ok(body) => call.answer_json(200, "application/json", Reply::new(body)),
-                    Err(refusal) => {
-                        call.answer_json(500, "application/problem+json", refusal.into_reply()?)
-                    }
+                    Err(refusal) => call.answer_json(500, "application/problem+json", refusal.into_reply()?),
                 }
             })
         })
@@ -260,7 +257,8 @@ impl http_body::Body for Chunks {
 async fn a_valid_call_reaches_its_handler() {
     let mut request = write(r#"{"name":"Rex","age":1}"#);
     request.headers_mut().insert("user-agent", HeaderValue::from_static("me"));
-    let expect = r#"200 application/json {"name":"Rex","age":1,"undeclared":"/age","limit":"Some(10)","agent":"me"}"#;
+    let expect =
+        r#"200 application/json {"name":"Rex","age":1,"undeclared":"/age","limit":"Some(10)","agent":"me"}"#;
     assert_eq!(ask(request).await, expect);
 }
 
@@ -355,9 +353,7 @@ async fn the_hook_hears_what_the_caller_does_not() {
     let options = RouterOptions {
         on_event: Some(Arc::new(move |_: &Context, event: Event<'_>| {
             ears.lock().unwrap().push(match event {
-                Event::BrokenAnswer(violations) => {
-                    violations.iter().map(|v| v.pointer.clone()).collect()
-                }
+                Event::BrokenAnswer(violations) => violations.iter().map(|v| v.pointer.clone()).collect(),
                 Event::Panicked => "panic".to_owned(),
             });
         })),

@@ -12,12 +12,7 @@ fn number() -> Validator {
     Validator::new(&TABLES, SchemaId(0))
 }
 
-const fn parameter(
-    name: &'static str,
-    location: Location,
-    style: Style,
-    shape: Shape,
-) -> Parameter {
+const fn parameter(name: &'static str, location: Location, style: Style, shape: Shape) -> Parameter {
     Parameter { name, location, required: false, style, explode: false, shape, validator: None }
 }
 
@@ -57,8 +52,7 @@ fn read(parameters: &'static [Parameter], uri: &str, headers: &[(&str, &str)]) -
             shown.collect::<Vec<_>>().join(" ")
         }
         Err(faults) => {
-            let shown =
-                faults.iter().map(|f| format!("{} {} {}", f.location, f.pointer, f.keyword));
+            let shown = faults.iter().map(|f| format!("{} {} {}", f.location, f.pointer, f.keyword));
             shown.collect::<Vec<_>>().join("; ")
         }
     }
@@ -103,11 +97,7 @@ fn path_header_and_cookie_parameters() {
         assert_eq!(read(P, uri, headers), expect, "{uri}");
     };
     check("/pets/a%2Fb+c", &[], r#""a/b+c" - - -"#);
-    check(
-        "/pets/7",
-        &[("x-ids", "1, 2"), ("X-Ids", "3"), ("x-one", "%41")],
-        r#"7 [1,2,3] "%41" -"#,
-    );
+    check("/pets/7", &[("x-ids", "1, 2"), ("X-Ids", "3"), ("x-one", "%41")], r#"7 [1,2,3] "%41" -"#);
     check("/pets/true", &[("cookie", "a=1; sid=x%20y=")], r#"true - - "x y=""#);
     check("/pets/7", &[("x-one", "1"), ("x-one", "2")], "header /X-One type");
     check("/pets/7", &[("cookie", "sid=1; sid=2")], "cookie /sid type");
@@ -128,18 +118,12 @@ fn all_faults_are_reported_in_order() {
 
 #[test]
 fn forms_become_objects() {
-    const FORM: &[(&str, Shape)] = &[
-        ("n", Shape::Scalar(Scalar::Number)),
-        ("tags", Shape::Array(Scalar::Text)),
-        ("deep", Shape::Json),
-    ];
+    const FORM: &[(&str, Shape)] =
+        &[("n", Shape::Scalar(Scalar::Number)), ("tags", Shape::Array(Scalar::Text)), ("deep", Shape::Json)];
     let check = |body: &str, expect: Option<&str>| {
         assert_eq!(read_form(FORM, body).map(|json| json.to_string()).as_deref(), expect, "{body}");
     };
-    check(
-        "n=1&tags=a&tags=b+c&x=2&deep=[1]",
-        Some(r#"{"n":1,"tags":["a","b c"],"x":"2","deep":[1]}"#),
-    );
+    check("n=1&tags=a&tags=b+c&x=2&deep=[1]", Some(r#"{"n":1,"tags":["a","b c"],"x":"2","deep":[1]}"#));
     check("", Some("{}"));
     check("n=1&n=2", None);
     check("=1", None);

@@ -27,23 +27,14 @@ pub(crate) fn compile(source: &str) -> &'static Pattern {
     let (mut instructions, mut classes) = (Vec::new(), Vec::new());
     emit(&node, &mut instructions, &mut classes);
     instructions.push(Instruction::Match);
-    let nfa = Nfa {
-        start: false,
-        instructions: instructions.leak(),
-        classes: classes.leak(),
-    };
-    Box::leak(Box::new(Pattern {
-        source: source.to_owned().leak(),
-        program: Program::Nfa(nfa),
-    }))
+    let nfa = Nfa { start: false, instructions: instructions.leak(), classes: classes.leak() };
+    Box::leak(Box::new(Pattern { source: source.to_owned().leak(), program: Program::Nfa(nfa) }))
 }
 
 fn any(chars: &mut Peekable<Chars<'_>>) -> Node {
     let mut branches = vec![Node::All(Vec::new())];
     while let Some(c) = chars.next_if(|c| *c != ')') {
-        let Some(Node::All(branch)) = branches.last_mut() else {
-            unreachable!()
-        };
+        let Some(Node::All(branch)) = branches.last_mut() else { unreachable!() };
         match c {
             '|' => branches.push(Node::All(Vec::new())),
             '^' => branch.push(Node::Look(Look::Start)),
@@ -60,11 +51,9 @@ fn any(chars: &mut Peekable<Chars<'_>>) -> Node {
                 branch.push(any(chars));
                 assert_eq!(chars.next(), Some(')'));
             }
-            '.' => branch.push(Node::Set(complement(&[
-                ('\n', '\n'),
-                ('\r', '\r'),
-                ('\u{2028}', '\u{2029}'),
-            ]))),
+            '.' => {
+                branch.push(Node::Set(complement(&[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')])))
+            }
             '[' => branch.push(Node::Set(class(chars))),
             '\\' if chars.next_if_eq(&'b').is_some() => branch.push(Node::Look(Look::WordBoundary)),
             '\\' if chars.next_if_eq(&'B').is_some() => {
@@ -92,10 +81,7 @@ fn escape(chars: &mut Peekable<Chars<'_>>) -> Vec<(char, char)> {
         'p' => {
             let name: String = chars.by_ref().take_while(|c| *c != '}').collect();
             assert_eq!(name, "{Letter");
-            ('\0'..=char::MAX)
-                .filter(|c| c.is_alphabetic())
-                .map(|c| (c, c))
-                .collect()
+            ('\0'..=char::MAX).filter(|c| c.is_alphabetic()).map(|c| (c, c)).collect()
         }
         c => vec![(c, c)],
     }
@@ -134,10 +120,7 @@ fn complement(set: &[(char, char)]) -> Vec<(char, char)> {
 fn emit(node: &Node, out: &mut Vec<Instruction>, classes: &mut Vec<Class>) {
     match node {
         Node::Set(set) => {
-            let mut class = Class {
-                ascii: 0,
-                ranges: &[],
-            };
+            let mut class = Class { ascii: 0, ranges: &[] };
             let mut ranges = Vec::new();
             for &(low, high) in set {
                 for c in (low..=high).take_while(char::is_ascii) {

@@ -18,19 +18,10 @@ fn check(schema: &str, cases: &[(&str, &[&str])]) {
     let validator = compile(&json(schema));
     for (value, expected) in cases {
         let value = Json::parse(value.as_bytes()).unwrap_or_else(|e| panic!("{value}: {e}"));
-        let violations = validator
-            .validate(&value)
-            .map_or_else(Violations::into_vec, |()| Vec::new());
-        let found: Vec<_> = violations
-            .iter()
-            .map(|one| format!("{} {}", one.pointer, one.keyword))
-            .collect();
+        let violations = validator.validate(&value).map_or_else(Violations::into_vec, |()| Vec::new());
+        let found: Vec<_> = violations.iter().map(|one| format!("{} {}", one.pointer, one.keyword)).collect();
         assert_eq!(found, *expected, "{value} under {schema}");
-        assert_eq!(
-            validator.is_valid(&value),
-            expected.is_empty(),
-            "{value} under {schema}"
-        );
+        assert_eq!(validator.is_valid(&value), expected.is_empty(), "{value} under {schema}");
     }
 }
 
@@ -40,23 +31,10 @@ const OK: &[&str] = &[];
 fn types() {
     check(
         r#"{"type":"integer"}"#,
-        &[
-            ("1", OK),
-            ("1.0", OK),
-            ("1e2", OK),
-            ("-0.0", OK),
-            ("1.5", &[" type"]),
-            ("\"1\"", &[" type"]),
-        ],
+        &[("1", OK), ("1.0", OK), ("1e2", OK), ("-0.0", OK), ("1.5", &[" type"]), ("\"1\"", &[" type"])],
     );
-    check(
-        r#"{"type":"number"}"#,
-        &[("1", OK), ("1.5", OK), ("null", &[" type"])],
-    );
-    check(
-        r#"{"type":["string","null"]}"#,
-        &[("\"a\"", OK), ("null", OK), ("false", &[" type"])],
-    );
+    check(r#"{"type":"number"}"#, &[("1", OK), ("1.5", OK), ("null", &[" type"])]);
+    check(r#"{"type":["string","null"]}"#, &[("\"a\"", OK), ("null", OK), ("false", &[" type"])]);
     check(r#"{"type":"object"}"#, &[("{}", OK), ("[]", &[" type"])]);
     check(r#"{"type":"array"}"#, &[("[]", OK), ("{}", &[" type"])]);
     check(r#"{"type":"boolean"}"#, &[("true", OK), ("0", &[" type"])]);
@@ -68,22 +46,13 @@ fn a_wrong_type_silences_the_schema_object() {
         r#"{"type":"string","const":"a","minimum":3,"not":{"const":1}}"#,
         &[("1", &[" type"]), ("\"b\"", &[" const"])],
     );
-    check(
-        r#"{"type":"string","enum":["a"],"unevaluatedProperties":false}"#,
-        &[(r#"{"a":1}"#, &[" type"])],
-    );
-    check(
-        r#"{"enum":["a"],"minLength":3}"#,
-        &[("\"b\"", &[" enum", " minLength"])],
-    );
+    check(r#"{"type":"string","enum":["a"],"unevaluatedProperties":false}"#, &[(r#"{"a":1}"#, &[" type"])]);
+    check(r#"{"enum":["a"],"minLength":3}"#, &[("\"b\"", &[" enum", " minLength"])]);
 }
 
 #[test]
 fn constants() {
-    check(
-        r#"{"const":1}"#,
-        &[("1", OK), ("1.0", OK), ("10e-1", OK), ("true", &[" const"])],
-    );
+    check(r#"{"const":1}"#, &[("1", OK), ("1.0", OK), ("10e-1", OK), ("true", &[" const"])]);
     check(
         r#"{"const":{"a":[1,null],"b":"x"}}"#,
         &[
@@ -95,55 +64,26 @@ fn constants() {
     check(r#"{"const":false}"#, &[("false", OK), ("0", &[" const"])]);
     check(
         r#"{"enum":[null,"a",[1],{"k":0}]}"#,
-        &[
-            ("null", OK),
-            ("[1.0]", OK),
-            (r#"{"k":-0}"#, OK),
-            ("\"b\"", &[" enum"]),
-            ("{}", &[" enum"]),
-        ],
+        &[("null", OK), ("[1.0]", OK), (r#"{"k":-0}"#, OK), ("\"b\"", &[" enum"]), ("{}", &[" enum"])],
     );
 }
 
 #[test]
 fn numbers() {
-    check(
-        r#"{"minimum":0.1}"#,
-        &[
-            ("0.1", OK),
-            ("0.09999999999999999999999", &[" minimum"]),
-            ("\"\"", OK),
-        ],
-    );
+    check(r#"{"minimum":0.1}"#, &[("0.1", OK), ("0.09999999999999999999999", &[" minimum"]), ("\"\"", OK)]);
     check(
         r#"{"maximum":9007199254740993}"#,
-        &[
-            ("9007199254740993", OK),
-            ("9007199254740994", &[" maximum"]),
-        ],
+        &[("9007199254740993", OK), ("9007199254740994", &[" maximum"])],
     );
     check(
         r#"{"exclusiveMinimum":1,"exclusiveMaximum":2}"#,
-        &[
-            ("1.5", OK),
-            ("1.0", &[" exclusiveMinimum"]),
-            ("2", &[" exclusiveMaximum"]),
-        ],
+        &[("1.5", OK), ("1.0", &[" exclusiveMinimum"]), ("2", &[" exclusiveMaximum"])],
     );
     check(
         r#"{"multipleOf":0.01}"#,
-        &[
-            ("19.99", OK),
-            ("4.35", OK),
-            ("0", OK),
-            ("1e300", OK),
-            ("0.005", &[" multipleOf"]),
-        ],
+        &[("19.99", OK), ("4.35", OK), ("0", OK), ("1e300", OK), ("0.005", &[" multipleOf"])],
     );
-    check(
-        r#"{"minimum":5,"multipleOf":2}"#,
-        &[("3", &[" minimum", " multipleOf"])],
-    );
+    check(r#"{"minimum":5,"multipleOf":2}"#, &[("3", &[" minimum", " multipleOf"])]);
 }
 
 #[test]
@@ -158,10 +98,7 @@ fn strings() {
             ("1", OK),
         ],
     );
-    check(
-        r#"{"pattern":"^a+$"}"#,
-        &[("\"aa\"", OK), ("\"ab\"", &[" pattern"]), ("null", OK)],
-    );
+    check(r#"{"pattern":"^a+$"}"#, &[("\"aa\"", OK), ("\"ab\"", &[" pattern"]), ("null", OK)]);
     check(
         r#"{"properties":{"n":{"minLength":3,"pattern":"^a"}}}"#,
         &[(r#"{"n":"b"}"#, &["/n minLength", "/n pattern"])],
@@ -172,11 +109,7 @@ fn strings() {
 fn arrays() {
     check(
         r#"{"minItems":1,"maxItems":2}"#,
-        &[
-            ("[1]", OK),
-            ("[]", &[" minItems"]),
-            ("[1,2,3]", &[" maxItems"]),
-        ],
+        &[("[1]", OK), ("[]", &[" minItems"]), ("[1,2,3]", &[" maxItems"])],
     );
     check(
         r#"{"uniqueItems":true}"#,
@@ -189,54 +122,28 @@ fn arrays() {
             ("[0,1,2,3,4,5,6,7,8,9]", OK),
         ],
     );
-    check(
-        r#"{"items":{"type":"string"}}"#,
-        &[("[\"a\"]", OK), ("[1,\"a\",null]", &["/0 type", "/2 type"])],
-    );
-    check(
-        r#"{"items":false}"#,
-        &[("[]", OK), ("[1,2]", &["/0 items", "/1 items"])],
-    );
+    check(r#"{"items":{"type":"string"}}"#, &[("[\"a\"]", OK), ("[1,\"a\",null]", &["/0 type", "/2 type"])]);
+    check(r#"{"items":false}"#, &[("[]", OK), ("[1,2]", &["/0 items", "/1 items"])]);
     check(
         r#"{"prefixItems":[{"type":"string"},false],"items":{"type":"null"}}"#,
-        &[
-            ("[\"a\"]", OK),
-            ("[1]", &["/0 type"]),
-            ("[\"a\",1,2]", &["/1 false", "/2 type"]),
-        ],
+        &[("[\"a\"]", OK), ("[1]", &["/0 type"]), ("[\"a\",1,2]", &["/1 false", "/2 type"])],
     );
-    check(
-        r#"{"prefixItems":[true],"items":false}"#,
-        &[("[1]", OK), ("[1,2]", &["/1 items"])],
-    );
+    check(r#"{"prefixItems":[true],"items":false}"#, &[("[1]", OK), ("[1,2]", &["/1 items"])]);
 }
 
 #[test]
 fn contains() {
     check(
         r#"{"contains":{"const":1}}"#,
-        &[
-            ("[0,1]", OK),
-            ("[]", &[" contains"]),
-            ("[0]", &[" contains"]),
-            ("{}", OK),
-        ],
+        &[("[0,1]", OK), ("[]", &[" contains"]), ("[0]", &[" contains"]), ("{}", OK)],
     );
     check(
         r#"{"contains":{"const":1},"minContains":2}"#,
-        &[
-            ("[1,1]", OK),
-            ("[1]", &[" minContains"]),
-            ("[0]", &[" contains"]),
-        ],
+        &[("[1,1]", OK), ("[1]", &[" minContains"]), ("[0]", &[" contains"])],
     );
     check(
         r#"{"contains":{"const":1},"maxContains":1}"#,
-        &[
-            ("[1]", OK),
-            ("[1,1]", &[" maxContains"]),
-            ("[]", &[" contains"]),
-        ],
+        &[("[1]", OK), ("[1,1]", &[" maxContains"]), ("[]", &[" contains"])],
     );
     check(r#"{"contains":{"const":1},"minContains":0}"#, &[("[]", OK)]);
     check(
@@ -250,19 +157,11 @@ fn contains() {
 fn members() {
     check(
         r#"{"minProperties":1,"maxProperties":1}"#,
-        &[
-            (r#"{"a":1}"#, OK),
-            ("{}", &[" minProperties"]),
-            (r#"{"a":1,"b":1}"#, &[" maxProperties"]),
-        ],
+        &[(r#"{"a":1}"#, OK), ("{}", &[" minProperties"]), (r#"{"a":1,"b":1}"#, &[" maxProperties"])],
     );
     check(
         r#"{"required":["b","a/~"]}"#,
-        &[
-            (r#"{"b":null,"a/~":1}"#, OK),
-            ("{}", &["/a~1~0 required", "/b required"]),
-            ("[]", OK),
-        ],
+        &[(r#"{"b":null,"a/~":1}"#, OK), ("{}", &["/a~1~0 required", "/b required"]), ("[]", OK)],
     );
     check(
         r#"{"properties":{"ops":{"items":{"required":["material"]}}}}"#,
@@ -273,10 +172,7 @@ fn members() {
         &[
             ("{}", OK),
             (r#"{"a":1,"b":1,"c":1}"#, OK),
-            (
-                r#"{"a":1}"#,
-                &["/b dependentRequired", "/c dependentRequired"],
-            ),
+            (r#"{"a":1}"#, &["/b dependentRequired", "/c dependentRequired"]),
         ],
     );
     check(
@@ -285,64 +181,36 @@ fn members() {
     );
     check(
         r#"{"patternProperties":{"^x":{"type":"string"},"y$":false}}"#,
-        &[
-            (r#"{"x":1,"z":1}"#, &["/x type"]),
-            (r#"{"xy":1}"#, &["/xy false", "/xy type"]),
-        ],
+        &[(r#"{"x":1,"z":1}"#, &["/x type"]), (r#"{"xy":1}"#, &["/xy false", "/xy type"])],
     );
     check(
         r#"{"properties":{"a":true},"patternProperties":{"^x":true},"additionalProperties":false}"#,
         &[
             (r#"{"a":1,"x1":1}"#, OK),
-            (
-                r#"{"b":1,"é":2}"#,
-                &["/b additionalProperties", "/é additionalProperties"],
-            ),
+            (r#"{"b":1,"é":2}"#, &["/b additionalProperties", "/é additionalProperties"]),
         ],
     );
-    check(
-        r#"{"additionalProperties":{"type":"string"}}"#,
-        &[(r#"{"a":1}"#, &["/a type"])],
-    );
+    check(r#"{"additionalProperties":{"type":"string"}}"#, &[(r#"{"a":1}"#, &["/a type"])]);
     check(
         r##"{"additionalProperties":{"$ref":"#/$defs/no"},"$defs":{"no":false}}"##,
         &[(r#"{"a":1}"#, &["/a false"])],
     );
     check(
         r#"{"propertyNames":{"pattern":"^a","maxLength":2}}"#,
-        &[
-            (r#"{"a":1}"#, OK),
-            (
-                r#"{"b":1,"abc":{}}"#,
-                &["/abc propertyNames", "/b propertyNames"],
-            ),
-        ],
+        &[(r#"{"a":1}"#, OK), (r#"{"b":1,"abc":{}}"#, &["/abc propertyNames", "/b propertyNames"])],
     );
-    check(
-        r#"{"propertyNames":false}"#,
-        &[("{}", OK), (r#"{"b":1}"#, &["/b propertyNames"])],
-    );
+    check(r#"{"propertyNames":false}"#, &[("{}", OK), (r#"{"b":1}"#, &["/b propertyNames"])]);
     check(
         r#"{"dependentSchemas":{"a":{"required":["b"]},"c":false}}"#,
-        &[
-            (r#"{"a":1}"#, &["/b required"]),
-            (r#"{"c":1}"#, &[" false"]),
-            ("{}", OK),
-        ],
+        &[(r#"{"a":1}"#, &["/b required"]), (r#"{"c":1}"#, &[" false"]), ("{}", OK)],
     );
 }
 
 #[test]
 fn logic() {
-    check(
-        r#"{"allOf":[{"minimum":3},{"multipleOf":2}]}"#,
-        &[("4", OK), ("1", &[" minimum", " multipleOf"])],
-    );
+    check(r#"{"allOf":[{"minimum":3},{"multipleOf":2}]}"#, &[("4", OK), ("1", &[" minimum", " multipleOf"])]);
     check(r#"{"allOf":[false]}"#, &[("4", &[" false"])]);
-    check(
-        r#"{"not":{"type":"string"}}"#,
-        &[("1", OK), ("\"a\"", &[" not"])],
-    );
+    check(r#"{"not":{"type":"string"}}"#, &[("1", OK), ("\"a\"", &[" not"])]);
     check(r#"{"not":true}"#, &[("1", &[" not"])]);
     check(
         r#"{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}"#,
@@ -353,10 +221,7 @@ fn logic() {
             (r#"{"c":1}"#, OK),
         ],
     );
-    check(
-        r#"{"if":{"const":1},"then":false}"#,
-        &[("1", &[" false"]), ("2", OK)],
-    );
+    check(r#"{"if":{"const":1},"then":false}"#, &[("1", &[" false"]), ("2", OK)]);
     check("false", &[("1", &[" false"])]);
     check("true", &[("1", OK)]);
 }
@@ -365,49 +230,27 @@ fn logic() {
 fn unions_without_a_tag() {
     check(
         r#"{"anyOf":[{"type":"string","maxLength":1},{"type":"null"}]}"#,
-        &[
-            ("null", OK),
-            ("\"a\"", OK),
-            ("\"ab\"", &[" maxLength"]),
-            ("1", &[" anyOf"]),
-        ],
+        &[("null", OK), ("\"a\"", OK), ("\"ab\"", &[" maxLength"]), ("1", &[" anyOf"])],
     );
     check(
         r#"{"anyOf":[{"required":["a"]},{"required":["b"]}]}"#,
-        &[
-            (r#"{"a":1}"#, OK),
-            (r#"{"a":1,"b":1}"#, OK),
-            ("{}", &[" anyOf"]),
-        ],
+        &[(r#"{"a":1}"#, OK), (r#"{"a":1,"b":1}"#, OK), ("{}", &[" anyOf"])],
     );
     check(
         r#"{"oneOf":[{"required":["a"]},{"required":["b"]}]}"#,
-        &[
-            (r#"{"a":1}"#, OK),
-            (r#"{"a":1,"b":1}"#, &[" oneOf"]),
-            ("{}", &[" oneOf"]),
-        ],
+        &[(r#"{"a":1}"#, OK), (r#"{"a":1,"b":1}"#, &[" oneOf"]), ("{}", &[" oneOf"])],
     );
-    check(
-        r#"{"oneOf":[{"const":"a"},{"const":"b"}]}"#,
-        &[("\"a\"", OK), ("\"c\"", &[" oneOf"])],
-    );
+    check(r#"{"oneOf":[{"const":"a"},{"const":"b"}]}"#, &[("\"a\"", OK), ("\"c\"", &[" oneOf"])]);
     check(
         r##"{"oneOf":[{"const":null},{"$ref":"#/$defs/o"}],"$defs":{"o":{"allOf":[{"type":"object"}],"required":["x"]}}}"##,
         &[("null", OK), ("{}", &["/x required"]), ("1", &[" oneOf"])],
     );
-    check(
-        r#"{"anyOf":[{"enum":["a","b"]},{"type":"null"}]}"#,
-        &[("\"c\"", &[" enum"]), ("1", &[" anyOf"])],
-    );
+    check(r#"{"anyOf":[{"enum":["a","b"]},{"type":"null"}]}"#, &[("\"c\"", &[" enum"]), ("1", &[" anyOf"])]);
     check(
         r#"{"anyOf":[{"type":"string","const":"a"},{"type":"string","pattern":"^x"}]}"#,
         &[("\"c\"", &[" pattern"]), ("1", &[" anyOf"])],
     );
-    check(
-        r#"{"anyOf":[false,{"minimum":3}]}"#,
-        &[("1", &[" minimum"])],
-    );
+    check(r#"{"anyOf":[false,{"minimum":3}]}"#, &[("1", &[" minimum"])]);
     check(
         r#"{"anyOf":[{"enum":["a"]},{"anyOf":[{"type":"string","pattern":"^x"},{"type":"null"}]}]}"#,
         &[("\"y\"", &[" pattern"])],
@@ -433,15 +276,9 @@ fn unions_with_a_tag() {
         &[
             (r#"[{"op":"add","n":1},{"op":"drop"}]"#, OK),
             (r#"[{"op":"add","n":0}]"#, &["/0/n minimum"]),
-            (
-                r#"[{"op":"add"},{"op":"drop","n":1}]"#,
-                &["/0/n required", "/1/n additionalProperties"],
-            ),
+            (r#"[{"op":"add"},{"op":"drop","n":1}]"#, &["/0/n required", "/1/n additionalProperties"]),
             (r#"[{"n":1}]"#, &["/0/op required"]),
-            (
-                r#"[{"op":"move"},{"op":null}]"#,
-                &["/0/op oneOf", "/1/op oneOf"],
-            ),
+            (r#"[{"op":"move"},{"op":null}]"#, &["/0/op oneOf", "/1/op oneOf"]),
             (r#"["add"]"#, &["/0 type"]),
         ],
     );
@@ -478,18 +315,12 @@ fn references() {
             ),
         ],
     );
-    check(
-        r##"{"$ref":"#here","$defs":{"a":{"$anchor":"here","type":"null"}}}"##,
-        &[("1", &[" type"])],
-    );
+    check(r##"{"$ref":"#here","$defs":{"a":{"$anchor":"here","type":"null"}}}"##, &[("1", &[" type"])]);
     check(
         r##"{"$ref":"other.json#/items","$defs":{"a":{"$id":"other.json","items":{"type":"null"}}}}"##,
         &[("1", &[" type"])],
     );
-    check(
-        r##"{"$ref":"#/$defs/a~1b%25","$defs":{"a/b%":false}}"##,
-        &[("1", &[" false"])],
-    );
+    check(r##"{"$ref":"#/$defs/a~1b%25","$defs":{"a/b%":false}}"##, &[("1", &[" false"])]);
 }
 
 const TREE: &str = r##"
@@ -506,14 +337,8 @@ fn dynamic_references() {
         &strict,
         &[
             (r#"{"children":[{"data":1}]}"#, OK),
-            (
-                r#"{"children":[{"daat":1}]}"#,
-                &["/children/0/daat unevaluatedProperties"],
-            ),
-            (
-                r#"{"children":[{"children":[1]}]}"#,
-                &["/children/0/children/0 type"],
-            ),
+            (r#"{"children":[{"daat":1}]}"#, &["/children/0/daat unevaluatedProperties"]),
+            (r#"{"children":[{"children":[1]}]}"#, &["/children/0/children/0 type"]),
         ],
     );
     // Without an anchor of its own the outer resource changes nothing.
@@ -522,10 +347,7 @@ fn dynamic_references() {
     );
     check(
         &open,
-        &[
-            (r#"{"children":[{"daat":1}]}"#, OK),
-            (r#"{"daat":1}"#, &["/daat unevaluatedProperties"]),
-        ],
+        &[(r#"{"children":[{"daat":1}]}"#, OK), (r#"{"daat":1}"#, &["/daat unevaluatedProperties"])],
     );
     // An `$anchor` of the same name is no dynamic anchor.
     let plain = format!(
@@ -543,37 +365,20 @@ fn dynamic_references() {
 fn unevaluated_properties() {
     check(
         r#"{"unevaluatedProperties":false}"#,
-        &[
-            ("{}", OK),
-            (r#"{"a":1}"#, &["/a unevaluatedProperties"]),
-            ("[1]", OK),
-        ],
+        &[("{}", OK), (r#"{"a":1}"#, &["/a unevaluatedProperties"]), ("[1]", OK)],
     );
     check(
         r#"{"properties":{"a":true},"patternProperties":{"^x":true},"unevaluatedProperties":{"type":"null"}}"#,
-        &[
-            (r#"{"a":1,"x":1,"b":null}"#, OK),
-            (r#"{"b":1}"#, &["/b type"]),
-        ],
+        &[(r#"{"a":1,"x":1,"b":null}"#, OK), (r#"{"b":1}"#, &["/b type"])],
     );
-    check(
-        r#"{"additionalProperties":true,"unevaluatedProperties":false}"#,
-        &[(r#"{"a":1}"#, OK)],
-    );
+    check(r#"{"additionalProperties":true,"unevaluatedProperties":false}"#, &[(r#"{"a":1}"#, OK)]);
     check(
         r#"{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}"#,
-        &[
-            (r#"{"a":1}"#, OK),
-            (r#"{"b":1}"#, &["/b unevaluatedProperties"]),
-        ],
+        &[(r#"{"a":1}"#, OK), (r#"{"b":1}"#, &["/b unevaluatedProperties"])],
     );
     check(
         r#"{"anyOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"b":true},"required":["b"]}],"unevaluatedProperties":false}"#,
-        &[
-            (r#"{"a":1,"b":1}"#, OK),
-            (r#"{"a":2,"b":1}"#, &["/a unevaluatedProperties"]),
-            (r#"{"a":1}"#, OK),
-        ],
+        &[(r#"{"a":1,"b":1}"#, OK), (r#"{"a":2,"b":1}"#, &["/a unevaluatedProperties"]), (r#"{"a":1}"#, OK)],
     );
     check(
         r#"{"if":{"properties":{"a":{"const":1}},"required":["a"]},"then":{"properties":{"b":true}},"else":{"properties":{"c":true}},"unevaluatedProperties":false}"#,
@@ -589,10 +394,7 @@ fn unevaluated_properties() {
     );
     check(
         r#"{"dependentSchemas":{"a":{"properties":{"b":true}}},"properties":{"a":true},"unevaluatedProperties":false}"#,
-        &[
-            (r#"{"a":1,"b":1}"#, OK),
-            (r#"{"b":1}"#, &["/b unevaluatedProperties"]),
-        ],
+        &[(r#"{"a":1,"b":1}"#, OK), (r#"{"b":1}"#, &["/b unevaluatedProperties"])],
     );
     // Cousins do not see each other (Core 11.1).
     check(
@@ -609,10 +411,7 @@ fn unevaluated_properties() {
     );
     check(
         r##"{"$ref":"#/$defs/a","unevaluatedProperties":false,"$defs":{"a":{"properties":{"a":{"type":"string"}}}}}"##,
-        &[
-            (r#"{"a":"x"}"#, OK),
-            (r#"{"a":1,"b":1}"#, &["/a type", "/b unevaluatedProperties"]),
-        ],
+        &[(r#"{"a":"x"}"#, OK), (r#"{"a":1,"b":1}"#, &["/a type", "/b unevaluatedProperties"])],
     );
 }
 
@@ -628,16 +427,10 @@ fn what_failed_is_not_reported_as_unevaluated_on_top() {
         &[(r#"{"a":3}"#, &[" anyOf"])],
     );
     check(
-        &OPS.replace(
-            r#""propertyName":"op"}}"#,
-            r#""propertyName":"op"},"unevaluatedProperties":false}"#,
-        )
-        .replace(r#","additionalProperties":false"#, ""),
+        &OPS.replace(r#""propertyName":"op"}}"#, r#""propertyName":"op"},"unevaluatedProperties":false}"#)
+            .replace(r#","additionalProperties":false"#, ""),
         &[
-            (
-                r#"[{"op":"add","n":0,"x":1}]"#,
-                &["/0/n minimum", "/0/x unevaluatedProperties"],
-            ),
+            (r#"[{"op":"add","n":0,"x":1}]"#, &["/0/n minimum", "/0/x unevaluatedProperties"]),
             (r#"[{"op":"move","x":1}]"#, &["/0/op oneOf"]),
             (r#"[{"op":"add","n":1}]"#, OK),
         ],
@@ -648,20 +441,13 @@ fn what_failed_is_not_reported_as_unevaluated_on_top() {
 fn unevaluated_items() {
     check(
         r#"{"unevaluatedItems":false}"#,
-        &[
-            ("[]", OK),
-            ("[1]", &["/0 unevaluatedItems"]),
-            (r#"{"a":1}"#, OK),
-        ],
+        &[("[]", OK), ("[1]", &["/0 unevaluatedItems"]), (r#"{"a":1}"#, OK)],
     );
     check(
         r#"{"prefixItems":[true],"unevaluatedItems":{"type":"null"}}"#,
         &[("[1,null]", OK), ("[1,2]", &["/1 type"])],
     );
-    check(
-        r#"{"items":true,"unevaluatedItems":false}"#,
-        &[("[1,2]", OK)],
-    );
+    check(r#"{"items":true,"unevaluatedItems":false}"#, &[("[1,2]", OK)]);
     check(
         r#"{"contains":{"type":"string"},"unevaluatedItems":false}"#,
         &[("[\"a\"]", OK), ("[\"a\",1]", &["/1 unevaluatedItems"])],
@@ -672,11 +458,7 @@ fn unevaluated_items() {
     );
     check(
         r#"{"anyOf":[{"prefixItems":[{"const":1}]},{"prefixItems":[true,{"const":2}]}],"unevaluatedItems":false}"#,
-        &[
-            ("[1]", OK),
-            ("[1,2]", OK),
-            ("[1,3]", &["/1 unevaluatedItems"]),
-        ],
+        &[("[1]", OK), ("[1,2]", OK), ("[1,3]", &["/1 unevaluatedItems"])],
     );
     check(
         r#"{"if":{"prefixItems":[{"const":1}]},"then":{"prefixItems":[true,true]},"unevaluatedItems":false}"#,
@@ -702,30 +484,19 @@ fn locations_name_resource_and_pointer() {
         r##"{"properties":{"a/b":{"$ref":"in.json#/$defs/n"},"c":false},"required":["d"],"$defs":{"in":{"$id":"in.json","$defs":{"n":{"type":"null"}}}}}"##,
     ));
     let value = Json::from(&json(r#"{"a/b":1,"c":2}"#));
-    let found = validator
-        .validate(&value)
-        .map_or_else(Violations::into_vec, |()| Vec::new());
+    let found = validator.validate(&value).map_or_else(Violations::into_vec, |()| Vec::new());
     let schemas: Vec<_> = found.iter().map(|one| one.schema.as_str()).collect();
     assert_eq!(
         schemas,
-        [
-            "https://test.example/in.json#/$defs/n",
-            &format!("{ROOT}#/properties/c"),
-            &format!("{ROOT}#")
-        ]
+        ["https://test.example/in.json#/$defs/n", &format!("{ROOT}#/properties/c"), &format!("{ROOT}#")]
     );
 }
 
 /// Long lists of names are bisected.
 #[test]
 fn more_names_than_are_compared_one_by_one() {
-    let names = (0..40)
-        .map(|n| format!(r#""n{n}":{{"type":"null"}}"#))
-        .collect::<Vec<_>>();
-    let schema = format!(
-        r#"{{"properties":{{{}}},"additionalProperties":false}}"#,
-        names.join(",")
-    );
+    let names = (0..40).map(|n| format!(r#""n{n}":{{"type":"null"}}"#)).collect::<Vec<_>>();
+    let schema = format!(r#"{{"properties":{{{}}},"additionalProperties":false}}"#, names.join(","));
     check(
         &schema,
         &[

@@ -29,13 +29,7 @@ const ONE: &[&str] = &[
     "contentSchema",
 ];
 const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
-const NAMED: &[&str] = &[
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
+const NAMED: &[&str] = &["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 
 /// Documents by URI, split into resources.
 #[derive(Clone, Default)]
@@ -72,8 +66,7 @@ impl Documents {
         }
         for (keyword, dynamic) in [("$anchor", false), ("$dynamicAnchor", true)] {
             if let Some(name) = members.get(keyword).and_then(Value::as_str) {
-                self.anchors
-                    .insert((base.clone(), name.to_owned()), (pointer.clone(), dynamic));
+                self.anchors.insert((base.clone(), name.to_owned()), (pointer.clone(), dynamic));
             }
         }
         for (keyword, value) in members {
@@ -118,12 +111,8 @@ impl Documents {
     }
 
     fn value(&self, uri: &str, pointer: &str) -> &Value {
-        let root = self
-            .resources
-            .get(uri)
-            .unwrap_or_else(|| panic!("no resource {uri}"));
-        root.pointer(pointer)
-            .unwrap_or_else(|| panic!("nothing at {uri}#{pointer}"))
+        let root = self.resources.get(uri).unwrap_or_else(|| panic!("no resource {uri}"));
+        root.pointer(pointer).unwrap_or_else(|| panic!("nothing at {uri}#{pointer}"))
     }
 }
 
@@ -137,46 +126,28 @@ pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validato
     documents.add(ROOT, schema);
     let meta = schema.get("$schema").and_then(Value::as_str);
     let vocabularies = meta.and_then(|uri| {
-        documents
-            .resources
-            .get(documents.addresses.get(uri).map_or(uri, String::as_str))?
-            .get("$vocabulary")
+        documents.resources.get(documents.addresses.get(uri).map_or(uri, String::as_str))?.get("$vocabulary")
     });
-    let validates = vocabularies.is_none_or(|v| {
-        v.get("https://json-schema.org/draft/2020-12/vocab/validation")
-            .is_some()
-    });
+    let validates = vocabularies
+        .is_none_or(|v| v.get("https://json-schema.org/draft/2020-12/vocab/validation").is_some());
     let (root, pointer) = documents.locate(ROOT, "");
-    let mut build = Build {
-        documents,
-        validates,
-        known: HashMap::new(),
-        schemas: Vec::new(),
-        resources: Vec::new(),
-    };
+    let mut build =
+        Build { documents, validates, known: HashMap::new(), schemas: Vec::new(), resources: Vec::new() };
     let root = build.schema(&root, &pointer);
     let mut resources = Vec::new();
     let mut at = 0;
     // Anchors can lead to resources that nothing else has named yet.
     while let Some(uri) = build.resources.get(at).cloned() {
         let anchors = build.documents.anchors.clone();
-        let dynamic = anchors
-            .iter()
-            .filter(|((own, _), (_, dynamic))| *own == uri && *dynamic);
+        let dynamic = anchors.iter().filter(|((own, _), (_, dynamic))| *own == uri && *dynamic);
         let dynamic_anchors: Vec<_> = dynamic
             .map(|((_, name), (pointer, _))| (&*name.clone().leak(), build.schema(&uri, pointer)))
             .collect();
-        resources.push(Resource {
-            uri: uri.leak(),
-            dynamic_anchors: dynamic_anchors.leak(),
-        });
+        resources.push(Resource { uri: uri.leak(), dynamic_anchors: dynamic_anchors.leak() });
         at += 1;
     }
     let schemas: Vec<Schema> = build.schemas.into_iter().map(Option::unwrap).collect();
-    let tables = Tables {
-        schemas: schemas.leak(),
-        resources: resources.leak(),
-    };
+    let tables = Tables { schemas: schemas.leak(), resources: resources.leak() };
     Validator::new(Box::leak(Box::new(tables)), root)
 }
 
@@ -204,11 +175,8 @@ impl Build {
         self.schemas.push(None);
         let resource = self.resource(&uri);
         let keywords = self.keywords(&value, &uri, &pointer);
-        self.schemas[id.0 as usize] = Some(Schema {
-            resource,
-            location: pointer.leak(),
-            keywords: keywords.leak(),
-        });
+        self.schemas[id.0 as usize] =
+            Some(Schema { resource, location: pointer.leak(), keywords: keywords.leak() });
         id
     }
 
@@ -259,20 +227,11 @@ impl Build {
                 let reference = value.as_str().unwrap();
                 let (uri, pointer) = self.documents.locate(uri, reference);
                 let anchor = reference.split_once('#').unwrap().1.to_owned().leak();
-                Keyword::DynamicRef {
-                    anchor,
-                    initial: self.schema(&uri, &pointer),
-                }
+                Keyword::DynamicRef { anchor, initial: self.schema(&uri, &pointer) }
             }
             "allOf" => Keyword::AllOf(self.list(value, uri, below)),
-            "anyOf" => Keyword::AnyOf(
-                self.list(value, uri, below),
-                self.choice(value, beside, uri),
-            ),
-            "oneOf" => Keyword::OneOf(
-                self.list(value, uri, below),
-                self.choice(value, beside, uri),
-            ),
+            "anyOf" => Keyword::AnyOf(self.list(value, uri, below), self.choice(value, beside, uri)),
+            "oneOf" => Keyword::OneOf(self.list(value, uri, below), self.choice(value, beside, uri)),
             "prefixItems" => Keyword::PrefixItems(self.list(value, uri, below)),
             "properties" => Keyword::Properties(self.named(value, uri, below)),
             "dependentSchemas" => Keyword::DependentSchemas(self.named(value, uri, below)),
@@ -291,13 +250,8 @@ impl Build {
                     .leak(),
             },
             "items" => {
-                let from = beside
-                    .get("prefixItems")
-                    .map_or(0, |list| list.as_array().unwrap().len());
-                Keyword::Items {
-                    schema: self.schema(uri, below),
-                    from,
-                }
+                let from = beside.get("prefixItems").map_or(0, |list| list.as_array().unwrap().len());
+                Keyword::Items { schema: self.schema(uri, below), from }
             }
             "contains" => Keyword::Contains {
                 schema: self.schema(uri, below),
@@ -311,16 +265,10 @@ impl Build {
             "if" => {
                 let parent = below.strip_suffix("/if").unwrap();
                 let mut branch = |name: &str| {
-                    beside
-                        .contains_key(name)
-                        .then(|| self.schema(uri, &format!("{parent}/{name}")))
+                    beside.contains_key(name).then(|| self.schema(uri, &format!("{parent}/{name}")))
                 };
                 let (then, otherwise) = (branch("then"), branch("else"));
-                Keyword::If {
-                    condition: self.schema(uri, below),
-                    then,
-                    otherwise,
-                }
+                Keyword::If { condition: self.schema(uri, below), then, otherwise }
             }
             _ => return None,
         })
@@ -333,28 +281,14 @@ impl Build {
         beside: &serde_json::Map<String, Value>,
         uri: &str,
     ) -> Option<&'static Choice> {
-        let tag = beside.get("discriminator")?["propertyName"]
-            .as_str()
-            .unwrap();
-        let branches = branches
-            .as_array()
-            .unwrap()
-            .iter()
-            .enumerate()
-            .map(|(index, branch)| {
-                let target = branch
-                    .get("$ref")
-                    .map(|to| self.documents.locate(uri, to.as_str().unwrap()));
-                let branch = target
-                    .as_ref()
-                    .map_or(branch, |(uri, to)| self.documents.value(uri, to));
-                (literal(&branch["properties"][tag]["const"]), index)
-            });
+        let tag = beside.get("discriminator")?["propertyName"].as_str().unwrap();
+        let branches = branches.as_array().unwrap().iter().enumerate().map(|(index, branch)| {
+            let target = branch.get("$ref").map(|to| self.documents.locate(uri, to.as_str().unwrap()));
+            let branch = target.as_ref().map_or(branch, |(uri, to)| self.documents.value(uri, to));
+            (literal(&branch["properties"][tag]["const"]), index)
+        });
         let branches = branches.collect::<Vec<_>>().leak();
-        Some(Box::leak(Box::new(Choice {
-            tag: tag.to_owned().leak(),
-            branches,
-        })))
+        Some(Box::leak(Box::new(Choice { tag: tag.to_owned().leak(), branches })))
     }
 
     fn list(&mut self, value: &Value, uri: &str, below: &str) -> &'static [SchemaId] {
@@ -363,19 +297,9 @@ impl Build {
         ids.collect::<Vec<_>>().leak()
     }
 
-    fn named(
-        &mut self,
-        value: &Value,
-        uri: &str,
-        below: &str,
-    ) -> &'static [(&'static str, SchemaId)] {
+    fn named(&mut self, value: &Value, uri: &str, below: &str) -> &'static [(&'static str, SchemaId)] {
         let named = names(Some(value)).iter();
-        let ids = named.map(|name| {
-            (
-                *name,
-                self.schema(uri, &format!("{below}/{}", escape(name))),
-            )
-        });
+        let ids = named.map(|name| (*name, self.schema(uri, &format!("{below}/{}", escape(name)))));
         ids.collect::<Vec<_>>().leak()
     }
 }
@@ -394,21 +318,11 @@ fn assertion(name: &str, value: &Value) -> Option<Keyword> {
                 other => panic!("type {other}"),
             };
             match value {
-                Value::Array(list) => {
-                    Keyword::Type(list.iter().map(one).reduce(Types::or).unwrap())
-                }
+                Value::Array(list) => Keyword::Type(list.iter().map(one).reduce(Types::or).unwrap()),
                 other => Keyword::Type(one(other)),
             }
         }
-        "enum" => Keyword::Enum(
-            value
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(literal)
-                .collect::<Vec<_>>()
-                .leak(),
-        ),
+        "enum" => Keyword::Enum(value.as_array().unwrap().iter().map(literal).collect::<Vec<_>>().leak()),
         "const" => Keyword::Const(literal(value)),
         "multipleOf" => Keyword::MultipleOf(number(value)),
         "maximum" => Keyword::Maximum(number(value)),
@@ -441,9 +355,7 @@ fn literal(value: &Value) -> Literal {
         Value::String(text) => Literal::String(text.clone().leak()),
         Value::Array(list) => Literal::Array(list.iter().map(literal).collect::<Vec<_>>().leak()),
         Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(name, value)| (&*name.clone().leak(), literal(value)));
+            let members = members.iter().map(|(name, value)| (&*name.clone().leak(), literal(value)));
             Literal::Object(members.collect::<Vec<_>>().leak())
         }
     }
@@ -459,11 +371,7 @@ fn count(value: &Value) -> u64 {
 }
 
 fn strings(value: &Value) -> &'static [&'static str] {
-    let list = value
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| &*one.as_str().unwrap().to_owned().leak());
+    let list = value.as_array().unwrap().iter().map(|one| &*one.as_str().unwrap().to_owned().leak());
     list.collect::<Vec<_>>().leak()
 }
 
@@ -497,20 +405,14 @@ fn percent_decode(text: &str) -> String {
 /// RFC 3986, 5.2, as far as schemas use it.
 fn resolve(base: &str, reference: &str) -> String {
     let base = base.split_once('#').map_or(base, |(uri, _)| uri);
-    let scheme = reference
-        .split(['/', '#'])
-        .next()
-        .unwrap_or("")
-        .contains(':');
+    let scheme = reference.split(['/', '#']).next().unwrap_or("").contains(':');
     let full = if scheme {
         reference.to_owned()
     } else if reference.is_empty() || reference.starts_with('#') {
         format!("{base}{reference}")
     } else if reference.starts_with('/') {
         let authority = base.find("://").map_or(0, |at| at + 3);
-        let root = base[authority..]
-            .find('/')
-            .map_or(base.len(), |at| authority + at);
+        let root = base[authority..].find('/').map_or(base.len(), |at| authority + at);
         format!("{}{reference}", &base[..root])
     } else {
         format!("{}{reference}", &base[..=base.rfind('/').unwrap()])

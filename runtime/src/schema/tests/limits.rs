@@ -12,14 +12,9 @@ use crate::schema::*;
 use crate::violation::Violations;
 
 fn found(validator: Validator, value: &Json) -> Vec<(String, &'static str)> {
-    let violations = validator
-        .validate(value)
-        .map_or_else(Violations::into_vec, |()| Vec::new());
+    let violations = validator.validate(value).map_or_else(Violations::into_vec, |()| Vec::new());
     assert_eq!(validator.is_valid(value), violations.is_empty());
-    violations
-        .into_iter()
-        .map(|one| (one.pointer, one.keyword))
-        .collect()
+    violations.into_iter().map(|one| (one.pointer, one.keyword)).collect()
 }
 
 fn nested(depth: usize) -> Json {
@@ -42,10 +37,7 @@ fn deep_values_are_refused_by_depth() {
     let validator = compile(&json!({ "items": { "$ref": "#" } }));
     assert_eq!(found(validator, &nested(200)), []);
     let refused = found(validator, &nested(600));
-    assert!(
-        matches!(&refused[..], [(pointer, "depth")] if pointer.len() > 400),
-        "{refused:?}"
-    );
+    assert!(matches!(&refused[..], [(pointer, "depth")] if pointer.len() > 400), "{refused:?}");
 }
 
 /// The thread has the stack of a worker thread of common runtimes.
@@ -58,9 +50,8 @@ fn the_greatest_depth_fits_a_small_stack() {
     });
     let run = move || {
         let validator = compile(&schema);
-        let value = (0..600).fold(Json::Null, |inner, _| {
-            Json::Object([("a".to_owned(), inner)].into_iter().collect())
-        });
+        let value = (0..600)
+            .fold(Json::Null, |inner, _| Json::Object([("a".to_owned(), inner)].into_iter().collect()));
         let refused = found(validator, &value);
         // Values of this depth are no less a burden to drop.
         std::mem::forget(value);
@@ -82,13 +73,7 @@ fn overlapping_branches_are_refused_by_effort() {
     }));
     let value = (0..60).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
     let start = Instant::now();
-    assert_eq!(
-        found(validator, &value)
-            .iter()
-            .map(|(_, keyword)| *keyword)
-            .collect::<Vec<_>>(),
-        ["effort"]
-    );
+    assert_eq!(found(validator, &value).iter().map(|(_, keyword)| *keyword).collect::<Vec<_>>(), ["effort"]);
     assert!(start.elapsed() < Duration::from_secs(60));
 }
 
@@ -97,13 +82,8 @@ fn at_most_so_many_violations_are_collected() {
     let validator = compile(&json!({ "items": { "type": "string", "minLength": 1 } }));
     let value = Json::Array(vec![Json::Null; 5000]);
     assert_eq!(found(validator, &value).len(), 1000);
-    let limits = Limits {
-        violations: 3,
-        ..Limits::DEFAULT
-    };
-    let few = validator
-        .validate_within(&value, &limits)
-        .map_err(|violations| violations.len());
+    let limits = Limits { violations: 3, ..Limits::DEFAULT };
+    let few = validator.validate_within(&value, &limits).map_err(|violations| violations.len());
     assert_eq!(few, Err(3));
 }
 
@@ -120,10 +100,7 @@ fn unique_items_are_compared_in_one_pass() {
 
 #[test]
 fn ids_outside_the_table_accept_nothing() {
-    static TABLES: Tables = Tables {
-        schemas: &[],
-        resources: &[],
-    };
+    static TABLES: Tables = Tables { schemas: &[], resources: &[] };
     let validator = Validator::new(&TABLES, SchemaId(7));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "false")]);
 }
@@ -134,11 +111,7 @@ fn tables_are_constants() {
     use crate::pattern::*;
     static NAME: Pattern = Pattern {
         source: "^a",
-        program: Program::Sequence(Sequence {
-            start: true,
-            end: false,
-            atoms: &[Atom::Literal("a")],
-        }),
+        program: Program::Sequence(Sequence { start: true, end: false, atoms: &[Atom::Literal("a")] }),
     };
     static TABLES: Tables = Tables {
         schemas: &[
@@ -151,11 +124,7 @@ fn tables_are_constants() {
                     Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))]),
                 ],
             },
-            Schema {
-                resource: 0,
-                location: "/properties/a",
-                keywords: &[Keyword::Pattern(&NAME)],
-            },
+            Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Pattern(&NAME)] },
             Schema {
                 resource: 0,
                 location: "/properties/b",
@@ -168,17 +137,12 @@ fn tables_are_constants() {
                 ])],
             },
         ],
-        resources: &[Resource {
-            uri: "https://test.example/a.json",
-            dynamic_anchors: &[],
-        }],
+        resources: &[Resource { uri: "https://test.example/a.json", dynamic_anchors: &[] }],
     };
     const VALIDATOR: Validator = Validator::new(&TABLES, SchemaId(0));
     let value = json!({ "a": "ab", "b": [1.0, { "x": true }] });
     assert_eq!(VALIDATOR.validate_value(&value), Ok(()));
-    let violations = VALIDATOR
-        .validate_value(&json!({ "a": "b", "b": [1] }))
-        .map_err(|v| v.to_string());
+    let violations = VALIDATOR.validate_value(&json!({ "a": "b", "b": [1] })).map_err(|v| v.to_string());
     let expected = "/a: pattern (https://test.example/a.json#/properties/a)\n\
                     /b: enum (https://test.example/a.json#/properties/b)";
     assert_eq!(violations, Err(expected.to_owned()));
@@ -198,9 +162,6 @@ fn the_metaschema_is_valid_by_itself() {
     let refused = found(validator, &Json::from(&wrong));
     assert_eq!(
         refused,
-        [
-            ("/properties/a/minLength".to_owned(), "minimum"),
-            ("/properties/a/type".to_owned(), "enum"),
-        ]
+        [("/properties/a/minLength".to_owned(), "minimum"), ("/properties/a/type".to_owned(), "enum"),]
     );
 }

@@ -30,10 +30,7 @@ fn remotes(folder: &Path, uri: &str, documents: &mut Documents) {
         if path.is_dir() {
             remotes(&path, &uri, documents);
         } else {
-            documents.add(
-                &uri,
-                &serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap(),
-            );
+            documents.add(&uri, &serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap());
         }
     }
 }
@@ -46,22 +43,12 @@ fn official_suite() {
     let suite = Path::new(&suite);
     let mut documents = metaschemas();
     let folder = suite.join("remotes/draft2020-12");
-    remotes(
-        &folder,
-        "http://localhost:1234/draft2020-12",
-        &mut documents,
-    );
+    remotes(&folder, "http://localhost:1234/draft2020-12", &mut documents);
     let (mut right, mut wrong) = (0, Vec::new());
-    let mut files: Vec<_> = fs::read_dir(suite.join("tests/draft2020-12"))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
+    let mut files: Vec<_> =
+        fs::read_dir(suite.join("tests/draft2020-12")).unwrap().collect::<Result<_, _>>().unwrap();
     files.sort_by_key(fs::DirEntry::path);
-    for path in files
-        .iter()
-        .map(fs::DirEntry::path)
-        .filter(|path| path.is_file())
-    {
+    for path in files.iter().map(fs::DirEntry::path).filter(|path| path.is_file()) {
         let groups: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         for group in groups.as_array().unwrap() {
             let validator = compile_with(&group["schema"], documents.clone());
