@@ -169,7 +169,11 @@ impl Diagnostics {
         let key = |diagnostic: &Diagnostic| {
             let place = diagnostic.place.as_ref();
             let name = place.and_then(|place| texts.get(&place.source)).map(|text| &*text.name);
-            (diagnostic.severity, name.map(str::to_owned), place.map(|place| (place.source, place.span.start)))
+            (
+                diagnostic.severity,
+                name.map(str::to_owned),
+                place.map(|place| (place.source, place.span.start)),
+            )
         };
         self.list.sort_by(|left, right| {
             key(left)

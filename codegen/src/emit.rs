@@ -95,11 +95,13 @@ impl<'a> Emitter<'a> {
         let mut words = BTreeSet::new();
         collect(items.clone(), &mut words);
         let has = |word: &str| words.contains(word);
-        let pick = |list: &[&str]| -> Vec<Ident> { list.iter().filter(|w| has(w)).map(|w| ident(w)).collect() };
+        let pick =
+            |list: &[&str]| -> Vec<Ident> { list.iter().filter(|w| has(w)).map(|w| ident(w)).collect() };
         let group = |path: TokenStream, names: Vec<Ident>| -> Option<TokenStream> {
             (!names.is_empty()).then(|| quote!(#path::{#(#names),*},))
         };
-        let top = pick(&["Contract", "Json", "Map", "Nullable", "Number", "Secret", "Undeclared", "contract"]);
+        let top =
+            pick(&["Contract", "Json", "Map", "Nullable", "Number", "Secret", "Undeclared", "contract"]);
         let read = {
             let mut names = pick(&["FromMap", "Key", "Read", "Tag"]);
             if has("read") {
@@ -176,11 +178,16 @@ impl<'a> Emitter<'a> {
         let name = ident(&def.name);
         let row = row_literal(self.tables.row(&def.conj));
         let check = checker.definition(id).tokens();
+        let alternatives = check.to_string().contains("||");
+        let lint = alternatives.then(|| {
+            quote!(#[allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")])
+        });
         let (report, at, found) = self.report(def);
         quote! {
             impl Contract for #name {
                 const VALIDATOR: Validator = schemas::validator(#row);
 
+                #lint
                 fn is_valid(&self) -> bool {
                     #check
                 }
@@ -295,21 +302,24 @@ impl<'a> Emitter<'a> {
         variants: impl Iterator<Item = (&'v String, &'v TypeRef)>,
         open: bool,
     ) -> Option<TokenStream> {
-        let mut any = false;
         let mut rest = open;
         let mut arms = Vec::new();
         for (name, ty) in variants {
             let name = ident(name);
             match self.report_at(ty, &quote!(value), &quote!(value), &quote!(at)) {
-                Some(report) => {
-                    any = true;
-                    arms.push(quote!(Self::#name(value) => #report));
-                }
+                Some(report) => arms.push((quote!(Self::#name(value)), report)),
                 None => rest = true,
             }
         }
-        let rest = rest.then(|| quote!(_ => {}));
-        any.then(|| quote!(match self { #(#arms,)* #rest }))
+        match (arms.as_slice(), rest) {
+            ([], _) => None,
+            ([(variant, report)], true) => Some(quote!(if let #variant = self { #report; })),
+            (arms, rest) => {
+                let rest = rest.then(|| quote!(_ => {}));
+                let arms = arms.iter().map(|(variant, report)| quote!(#variant => #report));
+                Some(quote!(match self { #(#arms,)* #rest }))
+            }
+        }
     }
 
     /// A call that reports what is undeclared in a value, when anything can be.
@@ -323,6 +333,7 @@ impl<'a> Emitter<'a> {
         if !self.holds_members(ty) {
             return None;
         }
+        let own = (at.to_string() != "at").then(|| quote!(let at = #at;));
         match ty {
             TypeRef::Named(_) | TypeRef::Boxed(_) => Some(quote!(#recv.report_undeclared(#at, found))),
             TypeRef::Nullable(inner) => {
@@ -332,15 +343,17 @@ impl<'a> Emitter<'a> {
             TypeRef::Vec(inner) => match **inner {
                 TypeRef::Named(_) => Some(quote!(found.elements(#at, #by_ref))),
                 _ => {
-                    let inner = self.report_at(inner, &quote!(value), &quote!(value), &quote!(&at.index(i)))?;
-                    Some(quote!({ let at = #at; for (i, value) in #recv.iter().enumerate() { #inner; } }))
+                    let inner =
+                        self.report_at(inner, &quote!(value), &quote!(value), &quote!(&at.index(i)))?;
+                    Some(quote!({ #own for (i, value) in #recv.iter().enumerate() { #inner; } }))
                 }
             },
             TypeRef::Map(inner) => match **inner {
                 TypeRef::Named(_) => Some(quote!(found.values(#at, #by_ref))),
                 _ => {
-                    let inner = self.report_at(inner, &quote!(value), &quote!(value), &quote!(&at.key(name)))?;
-                    Some(quote!({ let at = #at; for (name, value) in #recv.iter() { #inner; } }))
+                    let inner =
+                        self.report_at(inner, &quote!(value), &quote!(value), &quote!(&at.key(name)))?;
+                    Some(quote!({ #own for (name, value) in #recv.iter() { #inner; } }))
                 }
             },
             TypeRef::Tuple(inner) => {
@@ -353,7 +366,7 @@ impl<'a> Emitter<'a> {
                         self.report_at(ty, &part, &quote!(&#part), &quote!(&at.index(#index)))
                     })
                     .collect();
-                Some(quote!({ let at = #at; #(#parts;)* }))
+                Some(quote!({ #own #(#parts;)* }))
             }
             _ => None,
         }
@@ -363,7 +376,9 @@ impl<'a> Emitter<'a> {
 fn holds_members(ty: &TypeRef, known: &BTreeMap<TypeId, bool>) -> bool {
     match ty {
         TypeRef::Named(id) => known.get(id).copied().unwrap_or(false),
-        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => holds_members(t, known),
+        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
+            holds_members(t, known)
+        }
         TypeRef::Tuple(inner) => inner.iter().any(|t| holds_members(t, known)),
         _ => false,
     }
@@ -378,17 +393,41 @@ fn wrap(outer: TokenStream, inner: &TokenStream) -> TokenStream {
     quote!(#outer<#inner>)
 }
 
+/// The words of a module that stand for something from outside it. A word after `::` belongs to
+/// what stands before, an enum's variants are its own, and a module is only meant before `::`.
 fn collect(tokens: TokenStream, words: &mut BTreeSet<String>) {
-    let mut lifetime = false;
-    for token in tokens {
-        match &token {
-            proc_macro2::TokenTree::Ident(i) if !lifetime => {
-                words.insert(i.to_string());
+    use proc_macro2::TokenTree;
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is = |at: Option<usize>, sign: char| matches!(at.and_then(|at| tokens.get(at)), Some(TokenTree::Punct(p)) if p.as_char() == sign);
+    for (at, token) in tokens.iter().enumerate() {
+        let before = at.checked_sub(1);
+        match token {
+            TokenTree::Ident(word) => {
+                let word = word.to_string();
+                let member = is(before, ':') && is(at.checked_sub(2), ':');
+                let module = ["contract", "de", "read"].contains(&word.as_str());
+                let path = is(Some(at + 1), ':') && is(Some(at + 2), ':');
+                if !member && !is(before, '\'') && (path || !module) {
+                    words.insert(word);
+                }
             }
-            proc_macro2::TokenTree::Group(g) => collect(g.stream(), words),
+            TokenTree::Group(group) => {
+                let word = |back: usize| match at.checked_sub(back).and_then(|at| tokens.get(at)) {
+                    Some(TokenTree::Ident(word)) => word.to_string(),
+                    _ => String::new(),
+                };
+                if word(2) == "enum" {
+                    for variant in group.stream() {
+                        if let TokenTree::Group(held) = variant {
+                            collect(held.stream(), words);
+                        }
+                    }
+                } else {
+                    collect(group.stream(), words);
+                }
+            }
             _ => {}
         }
-        lifetime = matches!(&token, proc_macro2::TokenTree::Punct(p) if p.as_char() == '\'');
     }
 }
 

@@ -18,12 +18,13 @@ use crate::{
     lower::{ClientOptions, Loss},
     names, operations,
     registry::registry,
-    render::{self, Files},
+    render::{self, Files, Module},
     resolve::{self, ResolveOptions, resolve},
     schema::{Graph, SchemaId},
     server::server,
     shape::{self, Body, Options, Shapes, TypeId, TypeRef, shape},
     tables::{TableSet, patterns},
+    tree::SourceId,
 };
 
 /// A contract and what its owner decided about it.
@@ -173,8 +174,14 @@ impl Project {
             }
             if RESERVED.contains(&area.name.as_str()) {
                 problems.borrow_mut().push(
-                    Diagnostic::error("config", format!("no area can be called `{}`: generated code has a module of that name", area.name))
-                        .help("choose another name"),
+                    Diagnostic::error(
+                        "config",
+                        format!(
+                            "no area can be called `{}`: generated code has a module of that name",
+                            area.name
+                        ),
+                    )
+                    .help("choose another name"),
                 );
             }
         }
@@ -207,19 +214,35 @@ impl Project {
                 let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
                 modules.insert(area, (vec![doc], tokens, None));
             }
-            modules.insert("types".into(), (vec!["Every type of the contract by its own name.".into()], emitter.reexports(), None));
-            modules.insert("schemas".into(), (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None));
-            for table in &self.config.tables {
-                if let Some((name, tokens)) = self.table(table, &mut diagnostics) {
-                    modules.insert(name, (vec![table.doc.clone()], tokens, None));
-                }
-            }
+            modules.insert(
+                "types".into(),
+                (vec!["Every type of the contract by its own name.".into()], emitter.reexports(), None),
+            );
+            modules.insert(
+                "schemas".into(),
+                (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None),
+            );
             if !api.operations.is_empty() {
-                let what = operations::Contract { graph, api, types: &emitter, config: &self.config.operations };
-                modules.insert("operations".into(), (vec!["The operations of the contract.".into()], operations::operations(what, &mut diagnostics), None));
+                let what =
+                    operations::Contract { graph, api, types: &emitter, config: &self.config.operations };
+                modules.insert(
+                    "operations".into(),
+                    (
+                        vec!["The operations of the contract.".into()],
+                        operations::operations(what, &mut diagnostics),
+                        None,
+                    ),
+                );
                 if self.config.output.server {
                     let tokens = server(what, &mut diagnostics);
-                    modules.insert("server".into(), (vec!["The server interface: a trait, and the router that calls it.".into()], tokens, Some("server")));
+                    modules.insert(
+                        "server".into(),
+                        (
+                            vec!["The server interface: a trait, and the router that calls it.".into()],
+                            tokens,
+                            Some("server"),
+                        ),
+                    );
                 }
                 if self.config.output.client {
                     let options = ClientOptions::from(&self.config.client);
@@ -227,11 +250,28 @@ impl Project {
                         Ok(module) => {
                             losses = module.losses;
                             diagnostics.append(module.diagnostics);
-                            modules.insert("client".into(), (vec!["The client: one method for each operation.".into()], module.tokens, Some("client")));
+                            modules.insert(
+                                "client".into(),
+                                (
+                                    vec!["The client: one method for each operation.".into()],
+                                    module.tokens,
+                                    Some("client"),
+                                ),
+                            );
                         }
                         Err(problems) => diagnostics.append(problems),
                     }
                 }
+            }
+        }
+        for table in &self.config.tables {
+            if let Some((name, tokens)) = self.table(table, &mut contract.sources, &mut diagnostics) {
+                let doc = if table.doc.is_empty() {
+                    format!("The rows of `{}`.", table.name)
+                } else {
+                    table.doc.clone()
+                };
+                modules.insert(name, (vec![doc], tokens, None));
             }
         }
         let files = self.print(&contract, modules, &mut diagnostics);
@@ -258,25 +298,58 @@ impl Project {
             let gate = feature.map(|f| quote!(#[cfg(feature = #f)]));
             quote!(#gate pub mod #name;)
         });
-        let root = quote!(#(#declarations)*);
-        let version = if contract.api.version.is_empty() { String::new() } else { format!(", version {}", contract.api.version) };
-        let title = if contract.api.title.is_empty() { "the contract".to_owned() } else { crate::emit::markdown(&contract.api.title) };
+        // The compiler's own limit is 128, and it descends a few steps for each type.
+        let depth = contract.shapes.depth();
+        let limit = (depth > COMFORTABLE_DEPTH).then(|| (depth * 8).to_string());
+        let attribute = match (&limit, self.config.output.layout) {
+            (Some(limit), Layout::Crate) => Some(quote!(#![recursion_limit = #limit])),
+            (Some(limit), Layout::Modules) => {
+                let message =
+                    format!("{depth} types stand inside each other, more than the compiler allows by itself");
+                let help = format!("write `#![recursion_limit = \"{limit}\"]` at the top of your lib.rs");
+                diagnostics.push(Diagnostic::note("deep-types", message).help(help));
+                None
+            }
+            (None, _) => None,
+        };
+        let root = quote!(#attribute #(#declarations)*);
+        let version = if contract.api.version.is_empty() {
+            String::new()
+        } else {
+            format!(", version {}", contract.api.version)
+        };
+        let title = if contract.api.title.is_empty() {
+            "the contract".to_owned()
+        } else {
+            crate::emit::markdown(&contract.api.title)
+        };
         let mut doc = vec![format!("Generated from {title}{version}.")];
         doc.push(String::new());
         doc.push("Inputs:".to_owned());
         doc.push(String::new());
         for source in contract.sources.sources.iter() {
-            doc.push(format!("* `{}` sha256 {}", source.name, source.digest.get(..16).unwrap_or(&source.digest)));
+            doc.push(format!(
+                "* `{}` sha256 {}",
+                source.name,
+                source.digest.get(..16).unwrap_or(&source.digest)
+            ));
         }
         let root_name = match self.config.output.layout {
             Layout::Crate => "lib",
             Layout::Modules => "root",
         };
         modules.insert(root_name.to_owned(), (doc, root, None));
+        let modules: Vec<Module> = modules
+            .into_iter()
+            .map(|(name, (doc, tokens, _))| {
+                let doc = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some("")));
+                Module::new(name, doc.map(str::to_owned).collect(), &tokens)
+            })
+            .collect();
         let mut files = Files::default();
-        for (name, (doc, tokens, _)) in modules {
-            let doc: Vec<&str> = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some(""))).collect();
-            match render::module(&doc, tokens) {
+        for (module, printed) in modules.iter().zip(render::modules(&modules)) {
+            let name = &module.name;
+            match printed {
                 Ok(text) => files.insert(format!("{folder}{name}.rs"), text),
                 Err(error) => diagnostics.push(Diagnostic::error(
                     "internal",
@@ -290,24 +363,31 @@ impl Project {
         files
     }
 
-    /// The module of a registry table.
-    fn table(&self, table: &crate::config::Table, diagnostics: &mut Diagnostics) -> Option<(String, TokenStream)> {
+    /// The module of a registry table; its file joins the sources, so that diagnostics show it.
+    fn table(
+        &self,
+        table: &crate::config::Table,
+        sources: &mut Sources,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<(String, TokenStream)> {
         let path = self.base.join(&table.file);
-        let sources = match crate::load::load(std::slice::from_ref(&path), &[]) {
-            Ok(sources) => sources,
+        let read = match load(std::slice::from_ref(&path), &[]) {
+            Ok(read) => read,
             Err(problems) => {
                 diagnostics.append(problems);
                 return None;
             }
         };
-        let id = sources.ids().next()?;
-        let source = sources.get(id)?;
-        let mut own = Diagnostics::new();
-        let tokens = registry(table, id, &source.tree, &mut own);
-        own.attach(&sources);
-        diagnostics.append(own);
+        let source = read.sources.into_iter().next()?;
+        let known = sources.sources.iter().position(|s| s.uri == source.uri && s.digest == source.digest);
+        let index = known.unwrap_or_else(|| {
+            sources.sources.push(source);
+            sources.sources.len() - 1
+        });
+        let id = SourceId(u32::try_from(index).ok()?);
+        let tokens = registry(table, id, &sources.sources[index].tree, diagnostics)?;
         let name = names::field_name(&table.name).trim_start_matches("r#").to_owned();
-        Some((format!("{name}s"), tokens?))
+        Some((format!("{name}s"), tokens))
     }
 
     /// The structs that get a builder.
@@ -336,6 +416,9 @@ fn only(diagnostic: Diagnostic) -> Diagnostics {
     all
 }
 
+/// How many types may stand inside each other before the compiler has to be told.
+const COMFORTABLE_DEPTH: usize = 24;
+
 /// Module names that generated code uses itself.
 const RESERVED: &[&str] = &["types", "schemas", "operations", "client", "server", "root", "lib"];
 
@@ -356,7 +439,9 @@ fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
                 Body::Enum(_) | Body::Pending => {}
             }
         }
-        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => reach(shapes, t, found),
+        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
+            reach(shapes, t, found)
+        }
         TypeRef::Tuple(inner) => inner.iter().for_each(|t| reach(shapes, t, found)),
         _ => {}
     }
@@ -366,14 +451,17 @@ fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
 #[must_use]
 pub fn select(graph: &Graph, selector: &str) -> Vec<SchemaId> {
     let whole = |location: &str| {
-        location
-            .strip_suffix(selector)
-            .is_some_and(|before| before.is_empty() || before.ends_with(['/', '#']) || selector.starts_with('#'))
+        location.strip_suffix(selector).is_some_and(|before| {
+            before.is_empty() || before.ends_with(['/', '#']) || selector.starts_with('#')
+        })
     };
-    graph.ids().filter(|&id| {
-        let location = graph.location(id);
-        whole(&location) || whole(location.trim_end_matches('#'))
-    }).collect()
+    graph
+        .ids()
+        .filter(|&id| {
+            let location = graph.location(id);
+            whole(&location) || whole(location.trim_end_matches('#'))
+        })
+        .collect()
 }
 
 /// Every place of an operation that has a type, with the name that an anonymous one takes.
@@ -401,8 +489,15 @@ fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
             crate::api::Status::Range(digit) => format!("{digit}xx"),
             crate::api::Status::Default => "Default".to_owned(),
         };
-        out.extend(response.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Answer{status}")))));
-        out.extend(response.headers.iter().filter_map(|h| Some((h.schema?, format!("{base}{}", names::variant_name(&h.name))))));
+        out.extend(
+            response.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Answer{status}")))),
+        );
+        out.extend(
+            response
+                .headers
+                .iter()
+                .filter_map(|h| Some((h.schema?, format!("{base}{}", names::variant_name(&h.name))))),
+        );
     }
 }
 

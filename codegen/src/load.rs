@@ -252,7 +252,8 @@ impl Sources {
         let mut agreed = false;
         while let Some((before, last)) = address.rsplit_once('/') {
             let name = folder.file_name()?.to_str()?;
-            let same = last == name || (!agreed && name.strip_prefix(last).is_some_and(|rest| rest.starts_with('.')));
+            let same = last == name
+                || (!agreed && name.strip_prefix(last).is_some_and(|rest| rest.starts_with('.')));
             if !same || folder == root {
                 break;
             }
@@ -303,7 +304,8 @@ impl Sources {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         let digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let (text, tree, found) = read(id, &name, bytes);
-        let broken = tree.is_none() || found.iter().any(|each| each.severity == crate::diagnostics::Severity::Error);
+        let broken =
+            tree.is_none() || found.iter().any(|each| each.severity == crate::diagnostics::Severity::Error);
         problems.extend(found);
         let tree = tree.unwrap_or(Tree { value: Value::Null, span: Span::default() });
         let uri = identifier(&tree)

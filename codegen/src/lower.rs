@@ -226,8 +226,7 @@ impl Lowering<'_> {
         operation: &Operation,
         method: String,
     ) -> Result<(Call, Value), String> {
-        const METHODS: [&str; 8] =
-            ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
+        const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
         if !METHODS.contains(&operation.method.as_str()) {
             return Err(format!("method `{}` is not supported", operation.method));
         }
@@ -307,11 +306,7 @@ fn distinct(wire: &str, seen: &mut BTreeSet<String>, prefix: &str) -> String {
     let mut number = 1;
     while !seen.insert(name.clone()) {
         number += 1;
-        name = if number == 2 {
-            format!("{prefix}_{base}")
-        } else {
-            format!("{prefix}_{base}_{number}")
-        };
+        name = if number == 2 { format!("{prefix}_{base}") } else { format!("{prefix}_{base}_{number}") };
     }
     name
 }

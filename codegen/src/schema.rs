@@ -13,7 +13,7 @@ use crate::tree::{Place, SourceId};
 pub struct SchemaId(pub u32);
 
 /// Index of a schema resource in [`Graph::resources`] (JSON Schema Core 2020-12, 8.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ResourceId(pub u32);
 
 /// A schema resource: what one `$id` (or one whole document) identifies.
@@ -30,7 +30,7 @@ pub struct Resource {
 }
 
 /// How a schema got the name that its type may take.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Origin {
     /// The root of a file or of an embedded `$id`; the file's stem (`stock-lot`).
     Root(String),
@@ -39,6 +39,7 @@ pub enum Origin {
     /// A member of `components/schemas`, its key.
     Component(String),
     /// Somewhere inside another schema or an operation.
+    #[default]
     Inline,
 }
 
@@ -231,18 +232,6 @@ pub struct Schema {
     pub then: Option<SchemaId>,
     /// `else`
     pub otherwise: Option<SchemaId>,
-}
-
-impl Default for Origin {
-    fn default() -> Self {
-        Self::Inline
-    }
-}
-
-impl Default for ResourceId {
-    fn default() -> Self {
-        Self(0)
-    }
 }
 
 /// Every schema that the inputs hold or reach, references settled.

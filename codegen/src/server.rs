@@ -105,10 +105,8 @@ fn method(plan: &Plan<'_>, answers: &Answers, alias: Option<&TokenStream>) -> To
     let request = ident(&plan.type_name);
     let success = answers.success_type();
     let refusal = answers.refusal_type(alias);
-    let deprecated = plan
-        .operation
-        .deprecated
-        .then(|| quote!(#[doc = ""] #[doc = " Deprecated by the contract."]));
+    let deprecated =
+        plan.operation.deprecated.then(|| quote!(#[doc = ""] #[doc = " Deprecated by the contract."]));
     quote! {
         #about
         #deprecated

@@ -244,6 +244,12 @@ impl Shapes {
         (0..u32::try_from(self.types.len()).unwrap_or(u32::MAX)).map(TypeId)
     }
 
+    /// How many types stand inside each other at most, without an array or a map between.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        boxes::depth(self)
+    }
+
     /// Follows aliases and drops what says nothing, so that equal places compare equal.
     #[must_use]
     pub fn normal(&self, conj: &Conj) -> Conj {
@@ -262,6 +268,8 @@ impl Shapes {
     /// The type of a schema that was shaped.
     #[must_use]
     pub fn of(&self, schema: SchemaId) -> &TypeRef {
-        self.places.get(&Conj::one(schema)).unwrap_or(&TypeRef::Json)
+        let place = Conj::one(schema);
+        let found = self.places.get(&place).or_else(|| self.places.get(&self.normal(&place)));
+        found.unwrap_or(&TypeRef::Json)
     }
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use contract_runtime::{
     Json, Number,
     pattern::Pattern,
-    schema::{Choice, Keyword, Literal, Resource, Schema as Row, SchemaId as RowId, Tables, Types as RowTypes},
+    schema::{
+        Choice, Keyword, Literal, Resource, Schema as Row, SchemaId as RowId, Tables, Types as RowTypes,
+    },
 };
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -136,17 +138,25 @@ impl TableSet {
             let anchors = r.dynamic_anchors.iter().map(|(name, RowId(id))| quote!((#name, SchemaId(#id))));
             quote!(Resource { uri: #uri, dynamic_anchors: &[#(#anchors),*] })
         });
-        let numbers = self.uses(|k| matches!(
-            k,
-            Keyword::Minimum(_) | Keyword::Maximum(_) | Keyword::ExclusiveMinimum(_)
-                | Keyword::ExclusiveMaximum(_) | Keyword::MultipleOf(_)
-        ) || literals_of(k).iter().any(has_number));
+        let numbers = self.uses(|k| {
+            matches!(
+                k,
+                Keyword::Minimum(_)
+                    | Keyword::Maximum(_)
+                    | Keyword::ExclusiveMinimum(_)
+                    | Keyword::ExclusiveMaximum(_)
+                    | Keyword::MultipleOf(_)
+            ) || literals_of(k).iter().any(has_number)
+        });
         let number = numbers.then(|| quote!(Number,));
         let choice = self
             .uses(|k| matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_))))
             .then(|| quote!(Choice,));
         let literal = self
-            .uses(|k| !literals_of(k).is_empty() || matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_))))
+            .uses(|k| {
+                !literals_of(k).is_empty()
+                    || matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_)))
+            })
             .then(|| quote!(Literal,));
         let types = self.uses(|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
         let keyword = self.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
@@ -204,11 +214,8 @@ fn choices(shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
         if def.conj.ids != [tagged.holder] {
             continue;
         }
-        let branches = tagged
-            .variants
-            .iter()
-            .flat_map(|v| v.literals.iter().map(|l| (literal(l), v.branch)))
-            .collect();
+        let branches =
+            tagged.variants.iter().flat_map(|v| v.literals.iter().map(|l| (literal(l), v.branch))).collect();
         out.insert(tagged.holder, Choice { tag: leak_str(&tagged.tag), branches: leak(branches) });
     }
     out
@@ -245,7 +252,9 @@ impl Builder<'_> {
         out.extend(s.multiple_of.clone().map(Keyword::MultipleOf));
         out.extend(s.min_length.map(Keyword::MinLength));
         out.extend(s.max_length.map(Keyword::MaxLength));
-        out.extend(s.pattern.as_ref().and_then(|p| self.patterns.get(p.as_str())).map(|p| Keyword::Pattern(p)));
+        out.extend(
+            s.pattern.as_ref().and_then(|p| self.patterns.get(p.as_str())).map(|p| Keyword::Pattern(p)),
+        );
         out.extend(s.min_items.map(Keyword::MinItems));
         out.extend(s.max_items.map(Keyword::MaxItems));
         out.extend(s.unique_items.then_some(Keyword::UniqueItems));

@@ -39,7 +39,9 @@ impl Transport for Signing {
 /// What an exchange might answer.
 fn answer(operation: &Operation) -> Response<Bytes> {
     let (status, kind, body) = match operation.id {
-        "catalog_locations" => (200, "application/json", r#"{"items": [{"name": "Area 18"}, {"name": "Lorville"}]}"#),
+        "catalog_locations" => {
+            (200, "application/json", r#"{"items": [{"name": "Area 18"}, {"name": "Lorville"}]}"#)
+        }
         _ => (
             403,
             "application/problem+json",

@@ -26,10 +26,7 @@ fn correlation_id(context: &Context) -> CorrelationId {
 
 impl Service for Exchange {
     /// The roster of a unit: this member is Logistician of none (OST-15).
-    async fn org_stock_members(
-        &self,
-        request: OrgStockMembers,
-    ) -> Result<types::OrgStockMembers, Refusal> {
+    async fn org_stock_members(&self, request: OrgStockMembers) -> Result<types::OrgStockMembers, Refusal> {
         Err(Problem::new(Code::NotPermitted, correlation_id(&request.context)).refuse())
     }
 
@@ -39,7 +36,9 @@ impl Service for Exchange {
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = Response::new(body.into());
         *response.status_mut() = status.try_into().unwrap_or_default();
-        response.headers_mut().insert(CONTENT_TYPE, "application/problem+json".parse().expect("a media type"));
+        response
+            .headers_mut()
+            .insert(CONTENT_TYPE, "application/problem+json".parse().expect("a media type"));
         response
     }
 }
@@ -47,7 +46,11 @@ impl Service for Exchange {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let router = router(Arc::new(Exchange), RouterOptions::default());
-    for path in ["/exchange/v1/org-stock/members?unit=unit-3", "/exchange/v1/org-stock/members", "/exchange/v1/nothing"] {
+    for path in [
+        "/exchange/v1/org-stock/members?unit=unit-3",
+        "/exchange/v1/org-stock/members",
+        "/exchange/v1/nothing",
+    ] {
         let request = Request::get(path).header("DPoP", "proof").body(Body::empty())?;
         let response = router.clone().oneshot(request).await?;
         let status = response.status();

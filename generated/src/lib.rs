@@ -29,9 +29,9 @@ mod ext;
 #[rustfmt::skip]
 mod generated;
 
-pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Rejected, Secret};
 #[cfg(feature = "client")]
 pub use contract_runtime::transport::{Transport, TransportError};
+pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Rejected, Secret};
 #[cfg(feature = "client")]
 pub use generated::client::{Answer, Client, Error};
 pub use generated::*;

@@ -29,7 +29,9 @@ pub(super) fn people(diagnostics: &Diagnostics, color: bool) -> String {
         }
         out.push_str(text.trim_start_matches(['\n', ' ']).trim_end());
         out.push('\n');
-        if report.excerpt.is_none() && let Some(place) = &diagnostic.place {
+        if report.excerpt.is_none()
+            && let Some(place) = &diagnostic.place
+        {
             let _ = writeln!(out, "   at {}", lines.describe(place));
         }
         for (place, text) in &diagnostic.labels {
@@ -47,9 +49,7 @@ fn summary(diagnostics: &Diagnostics) -> String {
         .into_iter()
         .map(|severity| (severity, count(severity)))
         .filter(|(_, count)| *count > 0)
-        .map(|(severity, count)| {
-            format!("{count} {}{}", severity.word(), if count == 1 { "" } else { "s" })
-        })
+        .map(|(severity, count)| format!("{count} {}{}", severity.word(), if count == 1 { "" } else { "s" }))
         .collect();
     if parts.is_empty() { String::new() } else { parts.join(", ") + "\n" }
 }
@@ -273,7 +273,8 @@ pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
         let place = diagnostic.place.as_ref();
         let position = place.and_then(|place| lines.position(place));
         let text = |value: Option<&str>| value.map_or_else(|| "null".to_owned(), quote);
-        let number = |value: Option<usize>| value.map_or_else(|| "null".to_owned(), |at| (at + 1).to_string());
+        let number =
+            |value: Option<usize>| value.map_or_else(|| "null".to_owned(), |at| (at + 1).to_string());
         let _ = writeln!(
             out,
             r#"{{"severity":{},"code":{},"message":{},"file":{},"pointer":{},"line":{},"column":{},"help":{}}}"#,

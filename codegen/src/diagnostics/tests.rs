@@ -13,8 +13,13 @@ fn check(found: &str, expected: &str) {
 
 #[test]
 fn one_error() {
-    let found = rendered(&[("v1/lot.json", "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"a\": {\"minLength\": \"3\"}\n  }\n}\n")]);
-    check(&found, r##"error[invalid-schema]: `minLength` must be a whole number of at least 0, not
+    let found = rendered(&[(
+        "v1/lot.json",
+        "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"a\": {\"minLength\": \"3\"}\n  }\n}\n",
+    )]);
+    check(
+        &found,
+        r##"error[invalid-schema]: `minLength` must be a whole number of at least 0, not
   │ "3"
    ╭─[v1/lot.json:4:24]
  3 │   "properties": {
@@ -26,13 +31,16 @@ fn one_error() {
   help: remove the quotes
 
 1 error
-"##);
+"##,
+    );
 }
 
 #[test]
 fn errors_first_with_labels() {
     let found = rendered(&[("a.yaml", "$defs:\n  b: {$anchor: x, enum: []}\n  c: {$anchor: x}\n")]);
-    check(&found, r##"error[duplicate-anchor]: the anchor `x` already names another schema of this
+    check(
+        &found,
+        r##"error[duplicate-anchor]: the anchor `x` already names another schema of this
   │ resource
    ╭─[a.yaml:3:16]
  2 │   b: {$anchor: x, enum: []}
@@ -52,15 +60,22 @@ warning[invalid-schema]: an empty `enum` accepts nothing
    ╰────
 
 1 error, 1 warning
-"##);
+"##,
+    );
 }
 
 #[test]
 fn minified() {
     let filler: Vec<String> = (0..5_000).map(|at| format!("\"k{at}\":{{\"type\":\"string\"}}")).collect();
-    let text = format!("{{\"$defs\":{{{},\"bad\":{{\"type\":\"strng\"}},{}}}}}", filler.join(","), filler.join(",").replace("\"k", "\"j"));
+    let text = format!(
+        "{{\"$defs\":{{{},\"bad\":{{\"type\":\"strng\"}},{}}}}}",
+        filler.join(","),
+        filler.join(",").replace("\"k", "\"j")
+    );
     let found = rendered(&[("a.json", &text)]);
-    check(&found, r##"error[invalid-schema]: `strng` is not a type of JSON Schema 2020-12
+    check(
+        &found,
+        r##"error[invalid-schema]: `strng` is not a type of JSON Schema 2020-12
    ╭─[a.json:1:128915]
  1 │ …tring"},"bad":{"type":"strng"},"j0":{"type":"string"},"j1":{"type"…
    ·                        ───┬───
@@ -69,16 +84,29 @@ fn minified() {
   help: did you mean `string`?
 
 1 error
-"##);
+"##,
+    );
     assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
 }
 
 #[test]
 fn without_place_and_empty_text() {
     let mut problems = Diagnostics::new();
-    problems.push(Diagnostic::error("io", "cannot read a file whose name is so long that the message has to be wrapped onto a second line").help("look"));
-    problems.push(Diagnostic::warning("x", "w").at(Place { source: SourceId(7), pointer: "/a".to_owned(), ..Place::default() }));
-    check(&problems.render(false), r##"error[io]: cannot read a file whose name is so long that the message has to
+    problems.push(
+        Diagnostic::error(
+            "io",
+            "cannot read a file whose name is so long that the message has to be wrapped onto a second line",
+        )
+        .help("look"),
+    );
+    problems.push(Diagnostic::warning("x", "w").at(Place {
+        source: SourceId(7),
+        pointer: "/a".to_owned(),
+        ..Place::default()
+    }));
+    check(
+        &problems.render(false),
+        r##"error[io]: cannot read a file whose name is so long that the message has to
   │ be wrapped onto a second line
   help: look
 
@@ -86,22 +114,32 @@ warning[x]: w
    at #/a
 
 1 error, 1 warning
-"##);
-    check(&rendered(&[("a.json", "")]), "error[syntax]: the document is empty\n   ╭─[a.json:1:1]\n 1 │ \n   · ▲\n   · ╰── #\n   ╰────\n\n1 error\n");
+"##,
+    );
+    check(
+        &rendered(&[("a.json", "")]),
+        "error[syntax]: the document is empty\n   ╭─[a.json:1:1]\n 1 │ \n   · ▲\n   · ╰── #\n   ╰────\n\n1 error\n",
+    );
 }
 
 #[test]
 fn lines_for_programs() {
     let (_, problems) = graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
-    check(&problems.json_lines(), r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"keywords of your own start with `x-`"}
+    check(
+        &problems.json_lines(),
+        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"keywords of your own start with `x-`"}
 {"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?"}
-"##);
+"##,
+    );
 }
 
 #[test]
 fn colors_and_order() {
     let (_, problems) = graph(&[("b.json", r#"{"enum": [], "type": 1}"#), ("a.json", r#"{"type": 1}"#)]);
-    let list: Vec<_> = problems.iter().map(|each| (each.code, each.severity, each.place.as_ref().map(|place| place.source.0))).collect();
+    let list: Vec<_> = problems
+        .iter()
+        .map(|each| (each.code, each.severity, each.place.as_ref().map(|place| place.source.0)))
+        .collect();
     assert_eq!(
         list,
         [

@@ -1,8 +1,8 @@
 //! Builders: every member by name, checked as a whole when it is built.
 
 use contract_runtime::Json;
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
 
 use super::{Emitter, ident, records::constant_tokens};
 use crate::shape::{Body, Field, Struct, TypeDef, TypeRef};
@@ -10,27 +10,37 @@ use crate::shape::{Body, Field, Struct, TypeDef, TypeRef};
 impl Emitter<'_> {
     pub(super) fn builder(&self, def: &TypeDef, body: &Struct) -> TokenStream {
         let name = ident(&def.name);
-        let builder = format_ident!("{}Builder", def.name);
+        let builder = self.builder_name(def);
         let fields: Vec<&Field> = body.fields.iter().filter(|f| !f.omitted).collect();
         let rest = self.rest_type(body);
         let declarations = fields.iter().map(|f| {
             let (field, ty) = (ident(&f.name), self.ty(&f.ty));
             quote!(#field: Option<#ty>,)
         });
-        let setters = fields.iter().map(|f| self.setter(f));
+        let setters = fields.iter().map(|f| self.setter(body, f));
         let doc = format!(" Builds a [`{}`]; [`build`](Self::build) checks it.", def.name);
         let start = format!(" Starts a builder: set the members, then [`build`]({}::build).", builder);
-        let must: Vec<&&Field> = fields.iter().filter(|f| f.required && self.default_of(f).is_none()).collect();
+        let must: Vec<&&Field> =
+            fields.iter().filter(|f| f.required && self.default_of(f).is_none()).collect();
         let must_wires = must.iter().map(|f| &f.wire);
         let must_names: Vec<_> = must.iter().map(|f| ident(&f.name)).collect();
         let values = fields.iter().map(|f| {
             let field = ident(&f.name);
             match self.default_of(f) {
-                Some(default) => quote!(#field: self.#field.unwrap_or_else(|| #default),),
+                Some(text) if f.ty == TypeRef::String => {
+                    quote!(#field: self.#field.unwrap_or_else(|| #text),)
+                }
+                Some(default) => quote!(#field: self.#field.unwrap_or(#default),),
                 None if f.required => quote!(#field,),
                 None => quote!(#field: self.#field,),
             }
         });
+        // A setter of that name stands in the way.
+        let begin = if fields.iter().any(|f| f.name == "default") {
+            quote!(<#builder as Default>::default())
+        } else {
+            quote!(#builder::default())
+        };
         let made = quote! {
             let value = #name { #(#values)* extra: self.extra };
             value.validate().map(|()| value)
@@ -50,7 +60,7 @@ impl Emitter<'_> {
             impl #name {
                 #[doc = #start]
                 pub fn builder() -> #builder {
-                    #builder::default()
+                    #begin
                 }
             }
             #[doc = #doc]
@@ -74,8 +84,24 @@ impl Emitter<'_> {
         }
     }
 
-    fn setter(&self, f: &Field) -> TokenStream {
+    /// A name that no type of the contract has.
+    fn builder_name(&self, def: &TypeDef) -> Ident {
+        let mut name = format!("{}Builder", def.name);
+        while self.shapes.types.iter().any(|other| other.name == name) {
+            name.push_str("Of");
+        }
+        ident(&name)
+    }
+
+    fn setter(&self, body: &Struct, f: &Field) -> TokenStream {
         let field = ident(&f.name);
+        // `build` is the builder's own.
+        let mut method = f.name.clone();
+        while method == "build" || (method != f.name && body.fields.iter().any(|other| other.name == method))
+        {
+            method.push_str("_field");
+        }
+        let method = ident(&method);
         let docs = self.field_docs(&f.wire, &f.conj, f.describe, &f.ty);
         let ty = self.ty(&f.ty);
         let (parameter, value) = match &f.ty {
@@ -94,7 +120,7 @@ impl Emitter<'_> {
         };
         quote! {
             #docs
-            pub fn #field(mut self, value: #parameter) -> Self {
+            pub fn #method(mut self, value: #parameter) -> Self {
                 self.#field = Some(#value);
                 self
             }

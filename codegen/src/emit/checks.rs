@@ -4,153 +4,34 @@
 //! at the fields (`unevaluated…`, `$dynamicRef`) is asked of the tables, value by value. So every
 //! constraint is checked, and the common ones at the price of a comparison.
 
-use std::{cell::RefCell, collections::BTreeMap};
+mod condition;
+mod containers;
+mod scalars;
+mod texts;
 
-use contract_runtime::{Json, Number};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use contract_runtime::Json;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::{Emitter, row_literal};
 use crate::{
-    schema::{Schema, SchemaId, Types},
-    shape::{Body, Conj, Facts, Field, IntKind, KindVariant, Struct, Tagged, TypeDef, TypeId, TypeRef},
-    tables::number_tokens,
+    schema::{Graph, Schema, SchemaId, Types},
+    shape::{Body, Conj, Facts, Field, KindVariant, Struct, Tagged, TypeDef, TypeId, TypeRef},
+};
+
+pub(super) use self::condition::Check;
+use self::{
+    condition::Check::{Always, Either, Never, When},
+    scalars::{allows, int_keywords, number_keywords},
 };
 
 /// How deep checks are written out before they go through the tables.
 const DEPTH: u8 = 24;
-
-/// What is known about a condition.
-#[derive(Clone, Debug)]
-pub(super) enum Check {
-    /// The type guarantees it.
-    Always,
-    /// The type excludes it.
-    Never,
-    /// An expression of type `bool` that `&&` may follow.
-    When(TokenStream),
-    /// Alternatives: `||` stands at the top.
-    Either(TokenStream),
-}
-
-use Check::{Always, Either, Never, When};
-
-impl Check {
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Never, _) | (_, Never) => Never,
-            (Always, c) | (c, Always) => c,
-            (a, b) => {
-                let (a, b) = (a.operand(), b.operand());
-                When(quote!(#a && #b))
-            }
-        }
-    }
-
-    fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Always, _) | (_, Always) => Always,
-            (Never, c) | (c, Never) => c,
-            (a, b) => {
-                let (a, b) = (a.tokens(), b.tokens());
-                Either(quote!(#a || #b))
-            }
-        }
-    }
-
-    fn not(self) -> Self {
-        match self {
-            Always => Never,
-            Never => Always,
-            c => {
-                let c = c.tokens();
-                When(match absent(&c).or_else(|| differs(&c)) {
-                    Some(opposite) => opposite,
-                    None if is_call(&c) => quote!(!#c),
-                    None => quote!(!(#c)),
-                })
-            }
-        }
-    }
-
-    fn all(checks: impl IntoIterator<Item = Self>) -> Self {
-        checks.into_iter().fold(Always, Self::and)
-    }
-
-    fn known(holds: bool) -> Self {
-        if holds { Always } else { Never }
-    }
-
-    /// The expression, when there is something to evaluate.
-    fn test(self) -> Result<TokenStream, Self> {
-        match self {
-            When(c) | Either(c) => Ok(c),
-            known => Err(known),
-        }
-    }
-
-    /// As an expression.
-    pub(super) fn tokens(self) -> TokenStream {
-        match self {
-            Always => quote!(true),
-            Never => quote!(false),
-            When(c) | Either(c) => c,
-        }
-    }
-
-    /// As an operand of `&&`.
-    fn operand(self) -> TokenStream {
-        match self {
-            Either(c) => quote!((#c)),
-            other => other.tokens(),
-        }
-    }
-
-    /// Puts an expression into a bigger one; what is known already is answered by `never`.
-    fn within(self, never: TokenStream, build: impl FnOnce(TokenStream) -> TokenStream) -> Self {
-        match self.test() {
-            Ok(test) => When(build(test)),
-            Err(Always) => Always,
-            Err(_) => When(never),
-        }
-    }
-}
-
-/// `….is_none()` for an expression that is `….is_some()` and nothing else.
-fn absent(tokens: &TokenStream) -> Option<TokenStream> {
-    let mut all: Vec<_> = tokens.clone().into_iter().collect();
-    let at = all.len().checked_sub(2)?;
-    match &all[at] {
-        proc_macro2::TokenTree::Ident(i) if i == "is_some" && is_call(tokens) => {}
-        _ => return None,
-    }
-    all[at] = super::ident("is_none").into();
-    Some(all.into_iter().collect())
-}
-
-/// `a != b` for an expression that is `a == b` and nothing else.
-fn differs(tokens: &TokenStream) -> Option<TokenStream> {
-    let all: Vec<_> = tokens.clone().into_iter().collect();
-    let is = |t: &proc_macro2::TokenTree, c: char| matches!(t, proc_macro2::TokenTree::Punct(p) if p.as_char() == c);
-    let at = all.windows(2).position(|w| is(&w[0], '=') && is(&w[1], '='))?;
-    let (left, right) = (&all[..at], &all[at + 2..]);
-    let plain = |side: &[proc_macro2::TokenTree]| !side.iter().any(|t| ['&', '|', '=', '!', '<', '>'].iter().any(|c| is(t, *c)));
-    if !plain(left) || !plain(right) {
-        return None;
-    }
-    Some(quote!(#(#left)* != #(#right)*))
-}
-
-/// Whether an expression is a path or a call without operators, so that `!` binds to all of it.
-fn is_call(tokens: &TokenStream) -> bool {
-    tokens.clone().into_iter().enumerate().all(|(i, t)| match t {
-        proc_macro2::TokenTree::Ident(i) => i != "match" && i != "if",
-        proc_macro2::TokenTree::Group(_) => true,
-        // `matches!(…)` is a call too; a leading `!` is not.
-        proc_macro2::TokenTree::Punct(p) => matches!(p.as_char(), '.' | ':') || (i > 0 && p.as_char() == '!'),
-        proc_macro2::TokenTree::Literal(_) => false,
-    })
-}
 
 /// A value in generated code, and its type.
 #[derive(Clone)]
@@ -209,11 +90,14 @@ impl Text {
 pub(super) struct Checker<'a> {
     emitter: &'a Emitter<'a>,
     trivial: RefCell<BTreeMap<TypeId, bool>>,
+    /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
+    /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
+    dynamic: BTreeSet<SchemaId>,
 }
 
 impl<'a> Checker<'a> {
     pub(super) fn new(emitter: &'a Emitter<'a>) -> Self {
-        Self { emitter, trivial: RefCell::default() }
+        Self { emitter, trivial: RefCell::default(), dynamic: dynamic(emitter.graph) }
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {
@@ -230,6 +114,9 @@ impl<'a> Checker<'a> {
     pub(super) fn definition(&self, id: TypeId) -> Check {
         let def = self.emitter.shapes.get(id);
         let own = Place::own(self.emitter.named(id));
+        if def.conj.ids.iter().any(|id| self.dynamic.contains(id)) {
+            return self.by_row(def);
+        }
         let mut check = match &def.body {
             Body::Struct(body) => self.struct_definition(def, body, &own),
             Body::Tagged(body) => self.tagged_definition(def, body),
@@ -245,10 +132,14 @@ impl<'a> Checker<'a> {
             Body::Enum(_) | Body::Pending => self.members(&def.conj, &own, DEPTH),
         };
         if self.needs_tables(def) {
-            let row = row_literal(self.emitter.tables.row(&def.conj));
-            check = check.and(When(quote!(contract::holds(self, schemas::validator(#row)))));
+            check = check.and(self.by_row(def));
         }
         check
+    }
+
+    fn by_row(&self, def: &TypeDef) -> Check {
+        let row = row_literal(self.emitter.tables.row(&def.conj));
+        When(quote!(contract::holds(self, schemas::validator(#row))))
     }
 
     /// Whether a type's check is always true.
@@ -268,7 +159,7 @@ impl<'a> Checker<'a> {
         let facts = self.facts(&def.conj);
         facts.members.iter().chain(&facts.conditional).any(|&m| {
             let s = self.graph_schema(m);
-            s.unevaluated_properties.is_some() || s.unevaluated_items.is_some() || s.dynamic_reference.is_some()
+            s.unevaluated_properties.is_some() || s.unevaluated_items.is_some()
         })
     }
 
@@ -277,9 +168,10 @@ impl<'a> Checker<'a> {
     }
 
     fn struct_definition(&self, def: &TypeDef, body: &'a Struct, own: &Place<'a>) -> Check {
-        let fields = body.fields.iter().map(|field| {
-            self.at_field(field, &quote!(self), &AtField::All(&field.conj), DEPTH)
-        });
+        let fields = body
+            .fields
+            .iter()
+            .map(|field| self.at_field(field, &quote!(self), &AtField::All(&field.conj), DEPTH));
         let fields = Check::all(fields);
         let rest = self.facts(&def.conj).members.into_iter().map(|m| {
             let s = self.graph_schema(m);
@@ -294,11 +186,7 @@ impl<'a> Checker<'a> {
 
     /// `const` and `enum` at an object are for the tables.
     fn object_literals(&self, id: SchemaId, s: &Schema, place: &Place<'a>) -> Check {
-        if s.enumeration.is_some() || s.constant.is_some() {
-            self.by_tables(id, place)
-        } else {
-            Always
-        }
+        if s.enumeration.is_some() || s.constant.is_some() { self.by_tables(id, place) } else { Always }
     }
 
     fn applicators(&self, s: &Schema, skip_unions: bool, at: &dyn Fn(SchemaId) -> Check) -> Check {
@@ -333,6 +221,9 @@ impl<'a> Checker<'a> {
 
     /// Everything that a schema says about a struct.
     fn at_struct(&self, id: SchemaId, body: &'a Struct, place: &Place<'a>, depth: u8) -> Check {
+        if let Some(check) = self.own_check(&Conj::one(id), place) {
+            return check;
+        }
         let s = self.graph_schema(id);
         if depth == 0 || is_contextual(s) {
             return self.by_tables(id, place);
@@ -350,7 +241,14 @@ impl<'a> Checker<'a> {
     }
 
     /// The assertions about members. `own` leaves out what the fields' own checks cover.
-    fn object_keywords(&self, s: &'a Schema, body: &'a Struct, place: &Place<'a>, own: bool, depth: u8) -> Check {
+    fn object_keywords(
+        &self,
+        s: &'a Schema,
+        body: &'a Struct,
+        place: &Place<'a>,
+        own: bool,
+        depth: u8,
+    ) -> Check {
         let recv = &place.recv;
         let field = |name: &str| body.fields.iter().find(|f| f.wire == name);
         let mut check = Always;
@@ -376,11 +274,13 @@ impl<'a> Checker<'a> {
                 Some(f) => present(f, recv),
                 None => When(quote!(#recv.extra.contains_key(#n))),
             }));
-            let given = field(name).map_or_else(|| When(quote!(#recv.extra.contains_key(#name))), |f| present(f, recv));
+            let given = field(name)
+                .map_or_else(|| When(quote!(#recv.extra.contains_key(#name))), |f| present(f, recv));
             check = check.and(given.not().or(all));
         }
         for (name, schema) in &s.dependent_schemas {
-            let given = field(name).map_or_else(|| When(quote!(#recv.extra.contains_key(#name))), |f| present(f, recv));
+            let given = field(name)
+                .map_or_else(|| When(quote!(#recv.extra.contains_key(#name))), |f| present(f, recv));
             let then = self.at_struct(*schema, body, place, depth - 1);
             check = check.and(given.not().or(then));
         }
@@ -424,14 +324,14 @@ impl<'a> Checker<'a> {
                 .filter(|n| !body.fields.iter().any(|f| f.wire == **n))
                 .collect();
             let value = self.schema(additional, &Place::variable(values_ty), depth - 1);
-            let known = quote!(#(name == #elsewhere ||)* #(schemas::#constants.is_match(name) ||)*);
+            let known = known_names(&elsewhere, &constants);
             let alone = elsewhere.is_empty() && constants.is_empty();
             check = check.and(match value.test() {
                 Err(Always) => Always,
                 Err(_) if alone => When(quote!(#recv.extra.is_empty())),
-                Err(_) => When(quote!(#recv.extra.keys().all(|name| #known false))),
+                Err(_) => When(quote!(#recv.extra.keys().all(|name| #known))),
                 Ok(test) if alone => When(quote!(#recv.extra.values().all(|value| #test))),
-                Ok(test) => each(quote!(#known #test)),
+                Ok(test) => each(quote!(#known || #test)),
             });
         }
         if let Some(names) = s.property_names {
@@ -441,9 +341,11 @@ impl<'a> Checker<'a> {
                 }
             }
             let text = self.text_keywords(names, &Text::slice(quote!(name)), None, depth - 1);
-            check = check.and(text.within(quote!(#recv.extra.is_empty()), |test| {
-                quote!(#recv.extra.keys().all(|name| #test))
-            }));
+            check =
+                check.and(text.within(
+                    quote!(#recv.extra.is_empty()),
+                    |test| quote!(#recv.extra.keys().all(|name| #test)),
+                ));
         }
         check
     }
@@ -465,9 +367,10 @@ impl<'a> Checker<'a> {
         if field.required {
             return check(&Place::field(&field.ty, quote!(#recv.#name)));
         }
-        self.bound(&field.ty, check).within(quote!(#recv.#name.is_none()), |test| {
-            quote!(#recv.#name.as_ref().is_none_or(|value| #test))
-        })
+        self.bound(&field.ty, check).within(
+            quote!(#recv.#name.is_none()),
+            |test| quote!(#recv.#name.as_ref().is_none_or(|value| #test)),
+        )
     }
 
     fn tagged_definition(&self, def: &TypeDef, body: &'a Tagged) -> Check {
@@ -486,7 +389,8 @@ impl<'a> Checker<'a> {
                 (quote!(Self::#name), check)
             })
             .collect();
-        let unknown = body.open.then(|| quote!(Self::Unknown(value) => schemas::validator(#row).is_valid(value),));
+        let unknown =
+            body.open.then(|| quote!(Self::Unknown(value) => schemas::validator(#row).is_valid(value),));
         match_variants(&quote!(self), arms, unknown)
     }
 
@@ -570,7 +474,12 @@ impl<'a> Checker<'a> {
                     Body::ByKind(variants) => return self.at_kinds(id, def, variants, place, depth),
                     Body::Newtype(inner) => return self.at_newtype(id, inner, place, chosen, depth),
                     Body::Enum(_) => {
-                        return self.text_keywords(id, &Text::slice(quote!()), Some((*type_id, place)), depth);
+                        return self.text_keywords(
+                            id,
+                            &Text::slice(quote!()),
+                            Some((*type_id, place)),
+                            depth,
+                        );
                     }
                     Body::Pending => return self.by_tables(id, place),
                 }
@@ -603,12 +512,17 @@ impl<'a> Checker<'a> {
         let at = |id: SchemaId| self.at_struct(id, body, place, depth - 1);
         let parts = s.reference.iter().chain(&s.all_of).map(|&part| at(part));
         let parts = Check::all(parts.collect::<Vec<_>>());
-        self.object_keywords(s, body, place, false, depth)
-            .and(parts)
-            .and(self.applicators(s, true, &at))
+        self.object_keywords(s, body, place, false, depth).and(parts).and(self.applicators(s, true, &at))
     }
 
-    fn at_tagged(&self, id: SchemaId, def: &TypeDef, body: &'a Tagged, place: &Place<'a>, depth: u8) -> Check {
+    fn at_tagged(
+        &self,
+        id: SchemaId,
+        def: &TypeDef,
+        body: &'a Tagged,
+        place: &Place<'a>,
+        depth: u8,
+    ) -> Check {
         let name = self.emitter.mention(def);
         let arms = body
             .variants
@@ -620,9 +534,8 @@ impl<'a> Checker<'a> {
             })
             .collect();
         let row = row_literal(id.0);
-        let unknown = body
-            .open
-            .then(|| quote!(#name::Unknown(value) => schemas::validator(#row).is_valid(value),));
+        let unknown =
+            body.open.then(|| quote!(#name::Unknown(value) => schemas::validator(#row).is_valid(value),));
         match_variants(&place.by_ref, arms, unknown)
     }
 
@@ -697,179 +610,50 @@ impl<'a> Checker<'a> {
             (true, false) => When(quote!(!#copy)),
         }
     }
+}
 
-    fn string_keywords(&self, id: SchemaId, text: &Text, chosen: &[SchemaId], depth: u8) -> Check {
-        let s = self.graph_schema(id);
-        if depth == 0 {
-            let (row, text) = (row_literal(id.0), &text.arg);
-            return When(quote!(contract::holds(#text, schemas::validator(#row))));
+/// The schemas from which a `$dynamicRef` can be reached.
+fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
+    let mut parents: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    let mut work = Vec::new();
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        if schema.dynamic_reference.as_ref().is_some_and(|d| d.anchor.is_some()) {
+            work.push(id);
         }
-        let at = |id: SchemaId| self.string_keywords(id, text, chosen, depth - 1);
-        let parts = s.reference.iter().chain(&s.all_of).map(|&part| at(part));
-        let parts = Check::all(parts.collect::<Vec<_>>());
-        self.text_assertions(s, text).and(parts).and(self.applicators(s, chosen.contains(&id), &at))
-    }
-
-    /// A schema at a text, or at a value of a string enumeration.
-    fn text_keywords(
-        &self,
-        id: SchemaId,
-        text: &Text,
-        of: Option<(TypeId, &Place<'a>)>,
-        depth: u8,
-    ) -> Check {
-        let Some((type_id, place)) = of else {
-            return self.string_keywords(id, text, &[], depth);
-        };
-        let def = self.emitter.shapes.get(type_id);
-        let Body::Enum(list) = &def.body else { return self.by_tables(id, place) };
-        // Listed values are judged now; only an unknown one has to be looked at.
-        let name = self.emitter.mention(def);
-        let valid = |wire: &str| self.emitter.tables.is_valid(id, &Json::String(wire.to_owned()));
-        let (good, bad): (Vec<_>, Vec<_>) = list.values.iter().partition(|(wire, ..)| valid(wire));
-        let unknown = list.open.then(|| {
-            self.string_keywords(id, &Text::slice(quote!(text)), &[], depth)
-        });
-        let variants = |values: &[&(String, String, Option<String>)]| {
-            let names: Vec<_> = values.iter().map(|(_, rust, _)| super::ident(rust)).collect();
-            quote!(#(#name::#names)|*)
-        };
-        let on = &place.recv;
-        match (good.is_empty(), bad.is_empty(), unknown) {
-            (_, true, None | Some(Always)) => Always,
-            (true, _, None | Some(Never)) => Never,
-            (_, true, Some(unknown)) => unknown.within(quote!(#on.unknown().is_none()), |test| {
-                quote!(#on.unknown().is_none_or(|text| #test))
-            }),
-            (_, false, None) => {
-                let names = if good.len() <= bad.len() { variants(&good) } else { variants(&bad) };
-                let on = &place.by_ref;
-                let test = quote!(matches!(#on, #names));
-                if good.len() <= bad.len() { When(test) } else { When(quote!(!#test)) }
-            }
-            (_, false, Some(unknown)) => {
-                let known = self.string_keywords(id, &Text::slice(quote!(#on.as_str())), &[], depth);
-                if matches!(unknown, Always | Never) { known.and(unknown) } else { known }
-            }
+        for part in parts(schema) {
+            parents.entry(part).or_default().push(id);
         }
     }
-
-    fn text_assertions(&self, s: &Schema, text: &Text) -> Check {
-        let Text { recv, arg, matched } = text;
-        let mut check = types_allow(s, Types::STRING);
-        if let Some(list) = literal_list(s) {
-            let values: Vec<&str> = list.iter().filter_map(|v| v.as_str()).collect();
-            check = check.and(match values.as_slice() {
-                [] => Never,
-                [one] => When(quote!(#recv == #one)),
-                several => When(quote!(matches!(#matched, #(#several)|*))),
-            });
+    while let Some(id) = work.pop() {
+        if found.insert(id) {
+            work.extend(parents.get(&id).into_iter().flatten());
         }
-        if let Some(min) = s.min_length.filter(|&m| m > 0) {
-            check = check.and(When(if min == 1 {
-                quote!(!#recv.is_empty())
-            } else {
-                let min = Literal::u64_unsuffixed(min);
-                quote!(char_count_at_least(#arg, #min))
-            }));
-        }
-        if let Some(max) = s.max_length {
-            let max = Literal::u64_unsuffixed(max);
-            check = check.and(When(quote!(char_count_at_most(#arg, #max))));
-        }
-        if let Some(pattern) = s.pattern.as_ref().and_then(|p| self.emitter.tables.pattern(p)) {
-            check = check.and(When(quote!(schemas::#pattern.is_match(#arg))));
-        }
-        check
     }
+    found
+}
 
-    fn vec_keywords(&self, id: SchemaId, s: &'a Schema, inner: &'a TypeRef, place: &Place<'a>, depth: u8) -> Check {
-        let recv = &place.recv;
-        let mut check = types_allow(s, Types::ARRAY);
-        if literal_list(s).is_some() || s.contains.is_some() || !s.prefix_items.is_empty() {
-            return check.and(self.by_tables(id, place));
-        }
-        check = check.and(length(s.min_items, s.max_items, recv));
-        if s.unique_items {
-            let by_ref = &place.by_ref;
-            check = check.and(When(quote!(contract::all_distinct(#by_ref))));
-        }
-        if let Some(items) = s.items {
-            let element = self.bound(inner, |value| self.schema(items, value, depth - 1));
-            check = check.and(element.within(quote!(#recv.is_empty()), |test| {
-                quote!(#recv.iter().all(|value| #test))
-            }));
-        }
-        check
-    }
-
-    fn tuple_keywords(&self, id: SchemaId, s: &'a Schema, inner: &'a [TypeRef], place: &Place<'a>, depth: u8) -> Check {
-        if literal_list(s).is_some() || s.contains.is_some() || s.unique_items {
-            return self.by_tables(id, place);
-        }
-        let count = inner.len() as u64;
-        let fits = s.min_items.is_none_or(|m| count >= m) && s.max_items.is_none_or(|m| count <= m);
-        let recv = &place.recv;
-        let elements = inner.iter().enumerate().map(|(i, ty)| {
-            let index = Literal::usize_unsuffixed(i);
-            let place = Place::field(ty, quote!(#recv.#index));
-            match s.prefix_items.get(i).copied().or(s.items) {
-                Some(schema) => self.schema(schema, &place, depth - 1),
-                None => Always,
-            }
-        });
-        let elements = Check::all(elements.collect::<Vec<_>>());
-        types_allow(s, Types::ARRAY).and(Check::known(fits)).and(elements)
-    }
-
-    fn map_keywords(&self, id: SchemaId, s: &'a Schema, inner: &'a TypeRef, place: &Place<'a>, depth: u8) -> Check {
-        let recv = &place.recv;
-        if literal_list(s).is_some() || !s.dependent_schemas.is_empty() {
-            return self.by_tables(id, place);
-        }
-        let mut check = types_allow(s, Types::OBJECT).and(length(s.min_properties, s.max_properties, recv));
-        for name in &s.required {
-            check = check.and(When(quote!(#recv.contains_key(#name))));
-        }
-        for (name, needs) in &s.dependent_required {
-            if !needs.is_empty() {
-                check = check.and(Either(quote!(!#recv.contains_key(#name) || #(#recv.contains_key(#needs))&&*)));
-            }
-        }
-        let at = |id: SchemaId| self.bound(inner, |value| self.schema(id, value, depth - 1));
-        for (name, property) in &s.properties {
-            check = check.and(at(*property).within(quote!(!#recv.contains_key(#name)), |test| {
-                quote!(#recv.get(#name).is_none_or(|value| #test))
-            }));
-        }
-        let constants: Vec<Ident> =
-            s.pattern_properties.iter().filter_map(|(p, _)| self.emitter.tables.pattern(p)).collect();
-        for ((_, schema), constant) in s.pattern_properties.iter().zip(&constants) {
-            let never = quote!(!#recv.keys().any(|name| schemas::#constant.is_match(name)));
-            check = check.and(at(*schema).within(never, |test| {
-                quote!(#recv.iter().all(|(name, value)| !schemas::#constant.is_match(name) || #test))
-            }));
-        }
-        if let Some(additional) = s.additional_properties {
-            let declared: Vec<&String> = s.properties.iter().map(|(n, _)| n).collect();
-            let known = quote!(#(name == #declared ||)* #(schemas::#constants.is_match(name) ||)*);
-            let alone = declared.is_empty() && constants.is_empty();
-            check = check.and(match at(additional).test() {
-                Err(Always) => Always,
-                Err(_) if alone => When(quote!(#recv.is_empty())),
-                Err(_) => When(quote!(#recv.keys().all(|name| #known false))),
-                Ok(test) if alone => When(quote!(#recv.values().all(|value| #test))),
-                Ok(test) => When(quote!(#recv.iter().all(|(name, value)| #known #test))),
-            });
-        }
-        if let Some(names) = s.property_names {
-            let text = self.text_keywords(names, &Text::slice(quote!(name)), None, depth - 1);
-            check = check.and(text.within(quote!(#recv.is_empty()), |test| {
-                quote!(#recv.keys().all(|name| #test))
-            }));
-        }
-        check
-    }
+/// Every schema that a schema applies, in place or below.
+fn parts(s: &Schema) -> impl Iterator<Item = SchemaId> {
+    let single = [
+        s.reference,
+        s.dynamic_reference.as_ref().map(|d| d.initial),
+        s.not,
+        s.condition,
+        s.then,
+        s.otherwise,
+        s.items,
+        s.unevaluated_items,
+        s.contains.as_ref().map(|c| c.schema),
+        s.additional_properties,
+        s.unevaluated_properties,
+        s.property_names,
+    ];
+    let lists = [&s.all_of, &s.any_of, &s.one_of, &s.prefix_items];
+    let named = [&s.properties, &s.pattern_properties, &s.dependent_schemas];
+    let named = named.into_iter().flatten().map(|(_, id)| *id);
+    single.into_iter().flatten().chain(lists.into_iter().flatten().copied()).chain(named)
 }
 
 /// What is asked of a field's value.
@@ -911,6 +695,14 @@ fn exactly_one(checks: Vec<Check>) -> Check {
     }
 }
 
+/// Whether `name` is one of these, or matches one of the patterns.
+fn known_names(names: &[&String], patterns: &[Ident]) -> TokenStream {
+    let names = names.iter().map(|known| quote!(name == #known));
+    let known: Vec<TokenStream> =
+        names.chain(patterns.iter().map(|p| quote!(schemas::#p.is_match(name)))).collect();
+    quote!(#(#known)||*)
+}
+
 fn present(field: &Field, recv: &TokenStream) -> Check {
     if field.required {
         return Always;
@@ -921,10 +713,10 @@ fn present(field: &Field, recv: &TokenStream) -> Check {
 
 fn count_bounds(s: &Schema, body: &Struct, recv: &TokenStream) -> Check {
     let always = body.fields.iter().filter(|f| f.required).count();
-    let always = Literal::usize_unsuffixed(always);
+    let always = (always > 0).then(|| Literal::usize_unsuffixed(always)).into_iter();
     let sometimes: Vec<Ident> =
         body.fields.iter().filter(|f| !f.required).map(|f| super::ident(&f.name)).collect();
-    let count = quote!((#always + #recv.extra.len() #(+ usize::from(#recv.#sometimes.is_some()))*));
+    let count = quote!((#(#always +)* #recv.extra.len() #(+ usize::from(#recv.#sometimes.is_some()))*));
     let min = s.min_properties.map(|m| {
         let m = Literal::u64_unsuffixed(m);
         When(quote!(#count >= #m))
@@ -972,151 +764,4 @@ fn match_variants(on: &TokenStream, arms: Vec<(TokenStream, Check)>, unknown: Op
         }
     });
     When(quote!(match #on { #(#arms)* #unknown }))
-}
-
-fn types_allow(s: &Schema, own: Types) -> Check {
-    Check::known(s.types.is_none_or(|t| !t.and(own).is_empty()))
-}
-
-/// Whether `type`, `const` and `enum` of one schema object allow a value.
-fn allows(s: &Schema, value: &Json, types: Types) -> bool {
-    s.types.is_none_or(|t| !t.and(types).is_empty())
-        && s.constant.as_ref().is_none_or(|c| c == value)
-        && s.enumeration.as_ref().is_none_or(|e| e.contains(value))
-}
-
-/// What `const` and `enum` of one schema object leave.
-fn literal_list(s: &Schema) -> Option<Vec<&Json>> {
-    match (&s.constant, &s.enumeration) {
-        (None, None) => None,
-        (Some(c), None) => Some(vec![c]),
-        (None, Some(e)) => Some(e.iter().collect()),
-        (Some(c), Some(e)) => Some(e.iter().filter(|v| *v == c).collect()),
-    }
-}
-
-fn int_keywords(s: &Schema, kind: IntKind, place: &Place<'_>) -> Check {
-    let value = &place.copy;
-    let mut check = types_allow(s, Types::INTEGER);
-    if let Some(list) = literal_list(s) {
-        let numbers: Vec<Literal> = list
-            .iter()
-            .filter_map(|v| v.as_number().and_then(Number::as_i128))
-            .filter(|n| within(kind, *n))
-            .map(Literal::i128_unsuffixed)
-            .collect();
-        check = check.and(match numbers.as_slice() {
-            [] => Never,
-            [one] => When(quote!(#value == #one)),
-            several => When(quote!(matches!(#value, #(#several)|*))),
-        });
-    }
-    let bounds = [
-        (&s.minimum, true, false),
-        (&s.exclusive_minimum, true, true),
-        (&s.maximum, false, false),
-        (&s.exclusive_maximum, false, true),
-    ];
-    for (bound, lower, exclusive) in bounds {
-        if let Some(bound) = bound {
-            check = check.and(int_bound(bound, lower, exclusive, kind, value));
-        }
-    }
-    if let Some(divisor) = &s.multiple_of {
-        check = check.and(match divisor.as_i64() {
-            Some(1) => Always,
-            Some(d) if d > 1 => {
-                let d = Literal::i64_unsuffixed(d);
-                When(quote!(#value % #d == 0))
-            }
-            _ => {
-                let d = number_tokens(divisor);
-                When(quote!(Number::from(#value).is_multiple_of(&#d)))
-            }
-        });
-    }
-    check
-}
-
-fn within(kind: IntKind, n: i128) -> bool {
-    match kind {
-        IntKind::I64 => i64::try_from(n).is_ok(),
-        IntKind::U64 => u64::try_from(n).is_ok(),
-    }
-}
-
-fn int_bound(bound: &Number, lower: bool, exclusive: bool, kind: IntKind, value: &TokenStream) -> Check {
-    let exact = bound.as_i128();
-    // The whole number that the bound comes to.
-    let Some(limit) = exact.or_else(|| floor(bound).map(|f| if lower { f + 1 } else { f })) else {
-        let bound = number_tokens(bound);
-        let op = match (lower, exclusive) {
-            (true, false) => quote!(>=),
-            (true, true) => quote!(>),
-            (false, false) => quote!(<=),
-            (false, true) => quote!(<),
-        };
-        return When(quote!(Number::from(#value) #op #bound));
-    };
-    let limit = match (exact.is_some() && exclusive, lower) {
-        (true, true) => limit + 1,
-        (true, false) => limit - 1,
-        _ => limit,
-    };
-    let (least, most) = match kind {
-        IntKind::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
-        IntKind::U64 => (0, i128::from(u64::MAX)),
-    };
-    let literal = Literal::i128_unsuffixed(limit);
-    match lower {
-        true if limit <= least => Always,
-        true if limit > most => Never,
-        true => When(quote!(#value >= #literal)),
-        false if limit >= most => Always,
-        false if limit < least => Never,
-        false => When(quote!(#value <= #literal)),
-    }
-}
-
-fn floor(n: &Number) -> Option<i128> {
-    let text = n.text();
-    let (whole, _) = text.split_once('.')?;
-    let towards_zero: i128 = whole.parse().ok()?;
-    Some(if text.starts_with('-') { towards_zero - 1 } else { towards_zero })
-}
-
-fn number_keywords(s: &Schema, place: &Place<'_>) -> Check {
-    let (recv, by_ref) = (&place.recv, &place.by_ref);
-    let mut check = match s.types {
-        Some(t) if t.and(Types::NUMBER).is_empty() => return Never,
-        Some(t) if t.and(Types::NUMBER) == Types::INTEGER => When(quote!(#recv.is_integer())),
-        _ => Always,
-    };
-    if let Some(list) = literal_list(s) {
-        let numbers: Vec<TokenStream> = list.iter().filter_map(|v| v.as_number()).map(number_tokens).collect();
-        check = check.and(match numbers.as_slice() {
-            [] => Never,
-            several => When(quote!([#(#several),*].contains(#by_ref))),
-        });
-    }
-    let copy = &place.copy;
-    let mut bound = |bound: &Option<Number>, op: TokenStream| {
-        if let Some(bound) = bound {
-            let bound = number_tokens(bound);
-            check = std::mem::replace(&mut check, Always).and(When(quote!(#copy #op #bound)));
-        }
-    };
-    bound(&s.minimum, quote!(>=));
-    bound(&s.exclusive_minimum, quote!(>));
-    bound(&s.maximum, quote!(<=));
-    bound(&s.exclusive_maximum, quote!(<));
-    if let Some(divisor) = &s.multiple_of {
-        check = check.and(When(if divisor.as_i64() == Some(1) {
-            quote!(#recv.is_integer())
-        } else {
-            let divisor = number_tokens(divisor);
-            quote!(#recv.is_multiple_of(&#divisor))
-        }));
-    }
-    check
 }

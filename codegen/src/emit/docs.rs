@@ -24,7 +24,8 @@ impl Emitter<'_> {
         if paragraphs.is_empty() {
             paragraphs.push(format!("`{}` of the contract.", def.name));
         }
-        let limits = limits(&self.facts(&def.conj).members.iter().map(|&m| self.graph.schema(m)).collect::<Vec<_>>());
+        let limits =
+            limits(&self.facts(&def.conj).members.iter().map(|&m| self.graph.schema(m)).collect::<Vec<_>>());
         if !limits.is_empty() && !matches!(def.body, crate::shape::Body::Struct(_)) {
             paragraphs.push(format!("Limits: {limits}."));
         }
@@ -34,7 +35,13 @@ impl Emitter<'_> {
     }
 
     /// The documentation of a field: what describes it there, else what its schema says.
-    pub(super) fn field_docs(&self, wire: &str, conj: &Conj, describe: Option<SchemaId>, ty: &TypeRef) -> TokenStream {
+    pub(super) fn field_docs(
+        &self,
+        wire: &str,
+        conj: &Conj,
+        describe: Option<SchemaId>,
+        ty: &TypeRef,
+    ) -> TokenStream {
         let mut paragraphs = Vec::new();
         let mut candidates: Vec<SchemaId> = describe.into_iter().collect();
         candidates.extend(conj.ids.iter().rev());
@@ -63,7 +70,8 @@ impl Emitter<'_> {
         let schema = self.graph.schema(id);
         let uri = &self.graph.resource(schema.resource).uri;
         let file = uri.rsplit('/').next().unwrap_or(uri);
-        let pointer = if schema.location.is_empty() { String::new() } else { format!("#{}", schema.location) };
+        let pointer =
+            if schema.location.is_empty() { String::new() } else { format!("#{}", schema.location) };
         format!("`{file}{pointer}`")
     }
 }
@@ -93,7 +101,10 @@ pub fn markdown(text: &str) -> String {
         if c == '`' {
             code = !code;
         }
-        if !code && (rest.starts_with("https://") || rest.starts_with("http://")) && !out.ends_with(['<', '(', '`']) {
+        if !code
+            && (rest.starts_with("https://") || rest.starts_with("http://"))
+            && !out.ends_with(['<', '(', '`'])
+        {
             let end = rest.find(|c: char| c.is_whitespace() || "<>\"`)".contains(c)).unwrap_or(rest.len());
             let address = rest[..end].trim_end_matches(['.', ',', ';', ':']);
             out.push('<');

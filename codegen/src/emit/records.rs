@@ -52,24 +52,24 @@ impl Emitter<'_> {
         let name = ident(&def.name);
         let expecting = format!("an object ({})", def.name);
         let slots = body.fields.iter().map(|f| {
-            let slot = slot(f);
+            let slot = slot(body, f);
             quote!(let mut #slot = None;)
         });
         let arms = body.fields.iter().map(|f| {
             let wire = &f.wire;
             match (&f.constant, f.omitted) {
                 (Some(constant), true) => {
-                    let (slot, constant) = (slot(f), constant_tokens(constant));
+                    let (slot, constant) = (slot(body, f), constant_tokens(constant));
                     quote!(#wire => read::constant(&mut map, &mut #slot, #wire, &#constant)?,)
                 }
                 _ => {
-                    let slot = slot(f);
+                    let slot = slot(body, f);
                     quote!(#wire => read::field(&mut map, &mut #slot, #wire)?,)
                 }
             }
         });
         let values = body.fields.iter().filter(|f| !f.omitted).map(|f| {
-            let (field, slot, wire) = (ident(&f.name), slot(f), &f.wire);
+            let (field, slot, wire) = (ident(&f.name), slot(body, f), &f.wire);
             match (f.required, field == slot) {
                 (true, _) => quote!(#field: read::required(#slot, #wire)?,),
                 (false, true) => quote!(#field,),
@@ -77,7 +77,7 @@ impl Emitter<'_> {
             }
         });
         let tags = body.fields.iter().filter(|f| f.omitted).map(|f| {
-            let (slot, wire) = (slot(f), &f.wire);
+            let (slot, wire) = (slot(body, f), &f.wire);
             quote!(read::required(#slot, #wire)?;)
         });
         let other = match body.additional {
@@ -163,8 +163,14 @@ impl Emitter<'_> {
             let at = quote!(&at.key(#wire));
             if f.required {
                 parts.extend(self.report_at(&f.ty, &quote!(self.#field), &quote!(&self.#field), &at));
-            } else if let Some(report) = self.report_at(&f.ty, &quote!(value), &quote!(value), &at) {
-                parts.push(quote!(if let Some(value) = &self.#field { #report; }));
+            } else {
+                let (ty, pattern) = match &f.ty {
+                    TypeRef::Nullable(inner) => (&**inner, quote!(Some(Nullable::Value(value)))),
+                    ty => (ty, quote!(Some(value))),
+                };
+                if let Some(report) = self.report_at(ty, &quote!(value), &quote!(value), &at) {
+                    parts.push(quote!(if let #pattern = &self.#field { #report; }));
+                }
             }
         }
         (!parts.is_empty()).then(|| quote!(#(#parts;)*))
@@ -191,11 +197,15 @@ impl Emitter<'_> {
 }
 
 /// The variable that a field is read into; `map` and `key` are the reader's own.
-fn slot(f: &Field) -> proc_macro2::Ident {
-    match f.name.as_str() {
-        "map" | "key" => quote::format_ident!("{}_slot", f.name),
-        name => ident(name),
+fn slot(body: &Struct, f: &Field) -> proc_macro2::Ident {
+    if !matches!(f.name.as_str(), "map" | "key") {
+        return ident(&f.name);
     }
+    let mut name = format!("{}_slot", f.name);
+    while body.fields.iter().any(|other| other.name == name) {
+        name.push('_');
+    }
+    ident(&name)
 }
 
 /// A constant as Rust writes it.

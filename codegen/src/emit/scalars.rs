@@ -137,10 +137,7 @@ impl Emitter<'_> {
                 )
             }
         };
-        let scalar = matches!(
-            inner,
-            TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number
-        );
+        let scalar = matches!(inner, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
         let field = if scalar { quote!(pub(super) #field) } else { field };
         quote! {
             #docs

@@ -211,7 +211,8 @@ impl Parser<'_> {
         }
         if self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')) {
             good = false;
-            while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')) {
+            while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'))
+            {
                 self.at += 1;
             }
         }
@@ -327,10 +328,14 @@ impl Parser<'_> {
     fn unexpected(&self, expected: &str) -> Box<Diagnostic> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let mut problem = match rest.chars().next() {
-            None => *self.fail("syntax", self.at, &format!("the document ends where {expected} should stand")),
-            Some(found) => {
-                *self.fail("syntax", self.at, &format!("`{}` where {expected} should stand", found.escape_debug()))
+            None => {
+                *self.fail("syntax", self.at, &format!("the document ends where {expected} should stand"))
             }
+            Some(found) => *self.fail(
+                "syntax",
+                self.at,
+                &format!("`{}` where {expected} should stand", found.escape_debug()),
+            ),
         };
         let help = match rest.as_bytes() {
             [b'\'', ..] => Some("JSON strings stand in double quotes"),

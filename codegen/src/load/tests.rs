@@ -22,7 +22,8 @@ fn show(text: &str, tree: &Tree) -> String {
             format!("[{}]", list.iter().map(|each| show(text, each)).collect::<Vec<_>>().join(" "))
         }
         Value::Object(list) => {
-            let member = |each: &Member| format!("{}{}={}", each.key, at(each.key_span), show(text, &each.value));
+            let member =
+                |each: &Member| format!("{}{}={}", each.key, at(each.key_span), show(text, &each.value));
             format!("{{{}}}", list.iter().map(member).collect::<Vec<_>>().join(" "))
         }
     };
@@ -120,7 +121,10 @@ fn json_errors() {
             ("[\"\\ud800\\u0041\"]", "encoding /0 1:3"),
             ("\"\\udc00\"", "encoding  1:2"),
             ("{\"a\":1,\"b\":2,\"a\":3}", "duplicate-key /a 1:14"),
-            ("{\"x\":{\"a\":1,\n\"a\":{\"b\":1,\"b\":2}}}", "duplicate-key /x/a 2:1; duplicate-key /x/a/b 2:12"),
+            (
+                "{\"x\":{\"a\":1,\n\"a\":{\"b\":1,\"b\":2}}}",
+                "duplicate-key /x/a 2:1; duplicate-key /x/a/b 2:12",
+            ),
             ("{\"\\u0061\":1,\"a\":3}", "duplicate-key /a 1:13"),
             ("\u{feff}{}", "encoding  1:1"),
         ],
@@ -146,11 +150,20 @@ fn yaml_values() {
             ("{a: [1, 2.50], b: {}}", "{a@1:2=[1@1:6 2.50@1:9]@1:5 b@1:16={}@1:19}@1:1"),
             ("é: ü\nb: ö", "{é@1:1=\"ü\"@1:4 b@2:1=\"ö\"@2:4}@1:1"),
             ("a: yes\r\nb: on\r\nc: no", "{a@1:1=\"yes\"@1:4 b@2:1=\"on\"@2:4 c@3:1=\"no\"@3:4}@1:1"),
-            ("[true, False, TRUE, ~, Null, '']", "[true@1:2 false@1:8 true@1:15 null@1:21 null@1:24 \"\"@1:30]@1:1"),
+            (
+                "[true, False, TRUE, ~, Null, '']",
+                "[true@1:2 false@1:8 true@1:15 null@1:21 null@1:24 \"\"@1:30]@1:1",
+            ),
             ("['1', \"2\", 3]", "[\"1\"@1:2 \"2\"@1:7 3@1:12]@1:1"),
             ("200: ok\n'201': ok", "{200@1:1=\"ok\"@1:6 201@2:1=\"ok\"@2:8}@1:1"),
-            ("v: 3.1.0\nd: 2024-01-01\nt: 12:30", "{v@1:1=\"3.1.0\"@1:4 d@2:1=\"2024-01-01\"@2:4 t@3:1=\"12:30\"@3:4}@1:1"),
-            ("[1e3, -0, 1_000, 0b1, e5, +, .]", "[1e3@1:2 -0@1:7 \"1_000\"@1:11 \"0b1\"@1:18 \"e5\"@1:23 \"+\"@1:27 \".\"@1:30]@1:1"),
+            (
+                "v: 3.1.0\nd: 2024-01-01\nt: 12:30",
+                "{v@1:1=\"3.1.0\"@1:4 d@2:1=\"2024-01-01\"@2:4 t@3:1=\"12:30\"@3:4}@1:1",
+            ),
+            (
+                "[1e3, -0, 1_000, 0b1, e5, +, .]",
+                "[1e3@1:2 -0@1:7 \"1_000\"@1:11 \"0b1\"@1:18 \"e5\"@1:23 \"+\"@1:27 \".\"@1:30]@1:1",
+            ),
             ("a: |\n  x\n  y\nb: >\n  x\n  y\n", "{a@1:1=\"x\\ny\\n\"@2:3 b@4:1=\"x y\\n\"@5:3}@1:1"),
             ("a: &x {b: 1}\nc: *x", "{a@1:1={b@1:8=1@1:11}@1:4 c@2:1={b@1:8=1@1:11}@1:4}@1:1"),
             ("---\na: 1\n...\n", "{a@2:1=1@2:4}@2:1"),
@@ -279,13 +292,20 @@ fn on_demand() {
             ("outside.json", r#"{"type": "string"}"#),
         ],
     );
-    let mounts = [("https://vendor/".to_owned(), root.join("vendor")), ("urn:one".to_owned(), root.join("outside.json"))];
+    let mounts = [
+        ("https://vendor/".to_owned(), root.join("vendor")),
+        ("urn:one".to_owned(), root.join("outside.json")),
+    ];
     let mut sources = load(&[root.join("in/main.json")], &mounts).unwrap();
     let from = SourceId(0);
     let mut ask = |uri: &str| {
         let mut problems = Diagnostics::new();
         let found = sources.demand(uri, from, &mut problems);
-        (found, problems.len(), sources.find(uri).and_then(|id| sources.get(id)).map(|source| source.name.clone()))
+        (
+            found,
+            problems.len(),
+            sources.find(uri).and_then(|id| sources.get(id)).map(|source| source.name.clone()),
+        )
     };
     assert_eq!(ask("https://x.y/s/in/other.json"), (true, 0, Some("other.json".to_owned())));
     assert_eq!(ask("file:///plain"), (true, 0, Some("plain.schema.json".to_owned())));

@@ -131,13 +131,17 @@ impl Builder<'_> {
                 if self.wants_key() {
                     return self.key(text.into_owned(), plain, span);
                 }
-                let value =
-                    if plain { self.plain(&text, span)? } else { Value::String(text.into_owned()) };
+                let value = if plain { self.plain(&text, span)? } else { Value::String(text.into_owned()) };
                 self.finish(Tree { value, span }, anchor, 0)
             }
             Event::SequenceStart(anchor, tag) => {
                 self.open(tag.as_deref(), span)?;
-                self.stack.push(Open::Sequence { anchor, start: span.start, elements: Vec::new(), height: 0 });
+                self.stack.push(Open::Sequence {
+                    anchor,
+                    start: span.start,
+                    elements: Vec::new(),
+                    height: 0,
+                });
                 Ok(())
             }
             Event::MappingStart(anchor, tag) => {
@@ -154,9 +158,11 @@ impl Builder<'_> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => self.alias(anchor, span),
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
-                Ok(())
-            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => Ok(()),
         }
     }
 
@@ -282,7 +288,8 @@ impl Builder<'_> {
             return Ok(Value::Number(text.to_owned()));
         }
         if is_yaml_number(text) {
-            let problem = self.fail("syntax", span, &format!("`{text}` is a YAML number that JSON cannot write"));
+            let problem =
+                self.fail("syntax", span, &format!("`{text}` is a YAML number that JSON cannot write"));
             return Err(Box::new(problem.help("write it in JSON's way, or quote it when it is a string")));
         }
         Ok(Value::String(text.to_owned()))

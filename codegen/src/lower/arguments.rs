@@ -78,17 +78,10 @@ impl Lowering<'_> {
         ours || https
     }
 
-    fn argument(
-        &mut self,
-        index: usize,
-        parameter: &Parameter,
-        name: String,
-    ) -> Result<Argument, String> {
+    fn argument(&mut self, index: usize, parameter: &Parameter, name: String) -> Result<Argument, String> {
         let wire = &parameter.name;
         if let Some(media_type) = &parameter.content {
-            return Err(format!(
-                "parameter `{wire}` with `content` ({media_type}) is not supported"
-            ));
+            return Err(format!("parameter `{wire}` with `content` ({media_type}) is not supported"));
         }
         let schema = parameter.schema.ok_or_else(|| format!("parameter `{wire}` has no schema"))?;
         let style = match parameter.location {
@@ -100,9 +93,7 @@ impl Lowering<'_> {
         } else {
             let list = if parameter.explode { List::Repeated } else { List::Joined };
             match self.element(schema) {
-                Some(item) if parameter.location == ParameterIn::Query => {
-                    (self.types.rust_type(item), list)
-                }
+                Some(item) if parameter.location == ParameterIn::Query => (self.types.rust_type(item), list),
                 _ => match self.not_null(schema) {
                     Some(plain) => (plain, List::No),
                     None => {
@@ -113,10 +104,7 @@ impl Lowering<'_> {
             }
         };
         if parameter.style != style && !(list == List::No && is_plain_style(&parameter.style)) {
-            return Err(format!(
-                "style `{}` of parameter `{wire}` is not supported",
-                parameter.style
-            ));
+            return Err(format!("style `{}` of parameter `{wire}` is not supported", parameter.style));
         }
         let element = match without_null(&element) {
             Some(plain) => {
@@ -128,11 +116,7 @@ impl Lowering<'_> {
         };
         if parameter.allow_reserved {
             let what = format!("`allowReserved` of parameter `{wire}`");
-            self.lose(
-                &parameter.place,
-                what,
-                "reserved characters are sent encoded, which means the same",
-            );
+            self.lose(&parameter.place, what, "reserved characters are sent encoded, which means the same");
         }
         let limits = crate::client::limits(self.graph, schema);
         if !limits.is_empty() {
@@ -181,8 +165,7 @@ impl Lowering<'_> {
             let schema = self.graph.schema(id);
             if let Some(items) = schema.items {
                 let rust_type = self.types.rust_type(id).to_string().replace(' ', "");
-                let list =
-                    rust_type.starts_with("Vec<") || rust_type.starts_with("::std::vec::Vec<");
+                let list = rust_type.starts_with("Vec<") || rust_type.starts_with("::std::vec::Vec<");
                 return (list && self.types.is_scalar(items)).then_some(items);
             }
             id = schema.reference?;
@@ -197,8 +180,7 @@ impl Lowering<'_> {
         let held = self.graph.schema(schema);
         let branches = held.any_of.iter().chain(&held.one_of).copied();
         let plain = held.types.is_some_and(|types| {
-            !types.contains(crate::schema::Types::ARRAY)
-                && !types.contains(crate::schema::Types::OBJECT)
+            !types.contains(crate::schema::Types::ARRAY) && !types.contains(crate::schema::Types::OBJECT)
         }) || branches.into_iter().any(|branch| self.types.is_scalar(branch));
         plain.then_some(wrapped)
     }
@@ -233,8 +215,7 @@ fn placeholders(path: &str) -> Result<Vec<&str>, String> {
     while let Some(open) = rest.find(['{', '}']) {
         let (_, from) = rest.split_at(open);
         let name = from.strip_prefix('{').and_then(|from| from.split_once('}'));
-        let Some((name, after)) =
-            name.filter(|(name, _)| !name.is_empty() && !name.contains(['{', '/']))
+        let Some((name, after)) = name.filter(|(name, _)| !name.is_empty() && !name.contains(['{', '/']))
         else {
             return Err(format!("its path `{path}` is no template"));
         };

@@ -10,13 +10,11 @@ const FORM: &str = "application/x-www-form-urlencoded";
 impl Lowering<'_> {
     pub(super) fn body(&mut self, operation: &Operation) -> Result<Option<(Body, Value)>, String> {
         let Some(body) = &operation.request_body else { return Ok(None) };
-        let essence = |media: &MediaType| {
-            media.name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-        };
+        let essence =
+            |media: &MediaType| media.name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let multipart = |media: &&MediaType| essence(media).starts_with("multipart/");
         let json = body.content.iter().find(|media| is_json(&media.name));
-        let form =
-            body.content.iter().find(|media| essence(media) == FORM && media.schema.is_some());
+        let form = body.content.iter().find(|media| essence(media) == FORM && media.schema.is_some());
         let raw = body.content.iter().find(|media| !multipart(media) && essence(media) != FORM);
         let Some(chosen) = json.or(form).or(raw) else {
             return match body.content.first() {
@@ -56,9 +54,7 @@ impl Lowering<'_> {
                 }
                 (FORM, reference(&self.component(schema)))
             }
-            BodyForm::Raw => {
-                ("application/octet-stream", json!({ "type": "string", "format": "binary" }))
-            }
+            BodyForm::Raw => ("application/octet-stream", json!({ "type": "string", "format": "binary" })),
         };
         if name != chosen.name {
             let what = format!("request media type `{}`, carried as `{name}`", chosen.name);

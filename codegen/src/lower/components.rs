@@ -83,8 +83,8 @@ impl Components {
     /// replacements up by the name in its own spelling, and a miss would generate a type.
     fn free(&self, text: &str) -> String {
         let name = text.rsplit("::").next().unwrap_or(text);
-        let plain = name.chars().all(|character| character.is_ascii_alphanumeric())
-            && name.to_pascal_case() == name;
+        let plain =
+            name.chars().all(|character| character.is_ascii_alphanumeric()) && name.to_pascal_case() == name;
         let base = if plain { name } else { "Type" };
         let taken = |key: &str| self.list.iter().any(|component| component.key == key);
         if plain && !taken(base) {

@@ -80,22 +80,14 @@ impl Lowering<'_> {
             }
             for header in &response.headers {
                 let what = format!("type of response header `{}`", header.name);
-                self.lose(
-                    &response.place,
-                    what,
-                    "its text, in the `headers` of answers and errors",
-                );
+                self.lose(&response.place, what, "its text, in the `headers` of answers and errors");
             }
         }
         let accept = accept(operation, &result, &refusal);
         Ok(Answers { document: Value::Object(document), accept, result, result_optional, refusal })
     }
 
-    fn result(
-        &mut self,
-        operation: &Operation,
-        responses: &[&Response],
-    ) -> Result<(Payload, bool), String> {
+    fn result(&mut self, operation: &Operation, responses: &[&Response]) -> Result<(Payload, bool), String> {
         if operation.method == "HEAD" {
             // An answer to HEAD has no body, whatever the contract describes for it.
             return Ok((Payload::Nothing, false));
@@ -122,8 +114,7 @@ impl Lowering<'_> {
     }
 
     fn refusal(&mut self, responses: &[&Response]) -> Payload {
-        let payloads: BTreeSet<Payload> =
-            responses.iter().map(|response| self.payload(response)).collect();
+        let payloads: BTreeSet<Payload> = responses.iter().map(|response| self.payload(response)).collect();
         let mut typed = payloads.iter().filter(|payload| matches!(payload, Payload::Json(_)));
         match (typed.next(), typed.next()) {
             (Some(one), None) => {
@@ -131,10 +122,7 @@ impl Lowering<'_> {
                     if self.payload(response) == *one {
                         continue;
                     }
-                    let what = format!(
-                        "refusal `{}` of another kind than the others",
-                        key(response.status)
-                    );
+                    let what = format!("refusal `{}` of another kind than the others", key(response.status));
                     self.lose(
                         &response.place,
                         what,
@@ -145,8 +133,7 @@ impl Lowering<'_> {
             }
             (Some(_), Some(_)) => {
                 for response in responses {
-                    let what =
-                        format!("type of refusal `{}`, one of several", key(response.status));
+                    let what = format!("type of refusal `{}`, one of several", key(response.status));
                     self.lose(&response.place, what, "the refusal's body is any JSON");
                 }
                 Payload::Json(self.any())

@@ -238,12 +238,8 @@ const FLOWS: &[Field] = &[
     may("clientCredentials", One(Kind::Flow)),
     may("authorizationCode", One(Kind::Flow)),
 ];
-const FLOW: &[Field] = &[
-    may("authorizationUrl", Text),
-    may("tokenUrl", Text),
-    may("refreshUrl", Text),
-    must("scopes", TextMap),
-];
+const FLOW: &[Field] =
+    &[may("authorizationUrl", Text), may("tokenUrl", Text), may("refreshUrl", Text), must("scopes", TextMap)];
 
 impl Kind {
     /// Its fixed fields.

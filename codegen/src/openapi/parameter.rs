@@ -32,7 +32,8 @@ impl<'t> Reader<'_, 't> {
             let Some(spot) = self.behind(&each) else { continue };
             let Some(parameter) = self.parameter(&spot) else { continue };
             if let Some(first) = out.iter().find(|other| same(other, &parameter)) {
-                let message = format!("the {} parameter `{}` is here twice", word(parameter.location), parameter.name);
+                let message =
+                    format!("the {} parameter `{}` is here twice", word(parameter.location), parameter.name);
                 let problem = Diagnostic::error("duplicate-parameter", message).at(each.place());
                 self.problems.push(problem.label(first.place.clone(), "first here"));
                 continue;
@@ -57,7 +58,8 @@ impl<'t> Reader<'_, 't> {
                 return None;
             }
         };
-        if location == ParameterIn::Header && DESCRIBED.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+        if location == ParameterIn::Header && DESCRIBED.iter().any(|known| known.eq_ignore_ascii_case(&name))
+        {
             let message = format!("the header parameter `{name}` is described by bodies and security");
             self.problems.push(Diagnostic::note("ignored", message).at(spot.place()));
             return None;
@@ -68,7 +70,8 @@ impl<'t> Reader<'_, 't> {
             self.problems.push(Diagnostic::error("invalid-openapi", message).at(spot.place()));
         }
         let style = self.style(spot, location);
-        let explode = spot.tree.get("explode").and_then(crate::tree::Tree::as_bool).unwrap_or(style == "form");
+        let explode =
+            spot.tree.get("explode").and_then(crate::tree::Tree::as_bool).unwrap_or(style == "form");
         let (schema, content) = self.typed(spot, "a parameter");
         Some(Parameter {
             place: spot.place(),
@@ -154,7 +157,8 @@ impl<'t> Reader<'_, 't> {
             }
         }
         for parameter in declared().filter(|parameter| !names.contains(parameter.name.as_str())) {
-            let message = format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
+            let message =
+                format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
             let problem = Diagnostic::error("path-parameter", message).at(parameter.place.clone());
             self.problems.push(problem.label(operation.place.clone(), "in this operation"));
         }

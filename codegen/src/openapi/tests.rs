@@ -58,10 +58,16 @@ fn whole_document() {
               "securitySchemes": {"oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "x", "scopes": {"read": "r"}}}}, "key": {"$ref": "#/components/securitySchemes/k"}, "k": {"type": "apiKey", "in": "header", "name": "K"}}
             }}"##,
         ),
-        ("other.json", r##"{"$id": "file:///other.json", "x-keep": true, "responses": {"D": {"description": "far", "content": {"text/plain": {}}}}}"##),
+        (
+            "other.json",
+            r##"{"$id": "file:///other.json", "x-keep": true, "responses": {"D": {"description": "far", "content": {"text/plain": {}}}}}"##,
+        ),
         ("schemas/ship.json", r##"{"type": "object", "properties": {"id": {"type": "string"}}}"##),
     ]);
-    assert_eq!(shown(&problems), "unknown-keyword /responses\n!ignored /paths/~1ships~1{shipId}/get/responses/200/headers/Content-Type");
+    assert_eq!(
+        shown(&problems),
+        "unknown-keyword /responses\n!ignored /paths/~1ships~1{shipId}/get/responses/200/headers/Content-Type"
+    );
     let api = apis.pop().unwrap();
     assert!(apis.is_empty());
     assert_eq!((api.title.as_str(), api.version.as_str(), api.description.as_deref()), ("T", "2", Some("D")));
@@ -69,12 +75,27 @@ fn whole_document() {
     assert_eq!(api.tags, [("t".to_owned(), Some("x".to_owned())), ("u".to_owned(), None)]);
     assert_eq!(api.security_schemes.len(), 3);
     assert_eq!(api.security_schemes[1].1.to_string(), r#"{"type":"apiKey","in":"header","name":"K"}"#);
-    let list: Vec<_> = api.operations.iter().map(|each| (each.id.as_str(), each.method.as_str(), each.path.as_str())).collect();
-    assert_eq!(list, [("getShip", "GET", "/ships/{shipId}"), ("putShipsByShipId", "PUT", "/ships/{shipId}"), ("p", "POST", "/linked")]);
+    let list: Vec<_> = api
+        .operations
+        .iter()
+        .map(|each| (each.id.as_str(), each.method.as_str(), each.path.as_str()))
+        .collect();
+    assert_eq!(
+        list,
+        [
+            ("getShip", "GET", "/ships/{shipId}"),
+            ("putShipsByShipId", "PUT", "/ships/{shipId}"),
+            ("p", "POST", "/linked")
+        ]
+    );
     let get = &api.operations[0];
     assert!(get.deprecated && get.extensions.contains_key("x-scope"));
     assert_eq!(get.place.pointer, "/paths/~1ships~1{shipId}/get");
-    let parameters: Vec<_> = get.parameters.iter().map(|each| (each.name.as_str(), each.location, each.required, each.style.as_str(), each.explode)).collect();
+    let parameters: Vec<_> = get
+        .parameters
+        .iter()
+        .map(|each| (each.name.as_str(), each.location, each.required, each.style.as_str(), each.explode))
+        .collect();
     assert_eq!(
         parameters,
         [
@@ -87,10 +108,17 @@ fn whole_document() {
     assert_eq!(get.parameters[0].place.pointer, "/components/parameters/Id");
     assert_eq!(graph.schema(get.parameters[1].schema.unwrap()).types, Some(Types::INTEGER));
     assert_eq!(get.parameters[2].content.as_deref(), Some("application/json"));
-    assert_eq!(get.security, [vec![("oauth".to_owned(), vec!["read".to_owned()])], vec![("key".to_owned(), vec![])]]);
+    assert_eq!(
+        get.security,
+        [vec![("oauth".to_owned(), vec!["read".to_owned()])], vec![("key".to_owned(), vec![])]]
+    );
     assert_eq!(api.operations[1].security, Vec::<Vec<(String, Vec<String>)>>::new());
     assert_eq!(api.operations[2].security, [vec![]]);
-    let statuses: Vec<_> = get.responses.iter().map(|each| (each.status, each.description.as_str(), each.place.pointer.as_str())).collect();
+    let statuses: Vec<_> = get
+        .responses
+        .iter()
+        .map(|each| (each.status, each.description.as_str(), each.place.pointer.as_str()))
+        .collect();
     assert_eq!(
         statuses,
         [
@@ -106,10 +134,14 @@ fn whole_document() {
     assert!(body.required);
     assert_eq!(body.content[0].encoding[0].0, "f");
     assert_eq!(api.webhooks[0].id, "postChanged");
-    let components: Vec<_> = graph.schemas.iter().filter_map(|each| match &each.origin {
-        Origin::Component(name) => Some((name.as_str(), each.location.as_str())),
-        _ => None,
-    }).collect();
+    let components: Vec<_> = graph
+        .schemas
+        .iter()
+        .filter_map(|each| match &each.origin {
+            Origin::Component(name) => Some((name.as_str(), each.location.as_str())),
+            _ => None,
+        })
+        .collect();
     assert_eq!(components, [("Lonely", "/components/schemas/Lonely"), ("Ship", "/components/schemas/Ship")]);
     assert!(graph.schemas.iter().any(|each| each.location == "/components/parameters/Unused/schema/items"));
     let root = graph.resource(graph.schema(get.parameters[1].schema.unwrap()).resource);
@@ -182,7 +214,10 @@ fn versions() {
         ("openapi: 3.1.2\ninfo: {title: a, version: '1'}\ncomponents: {}", ""),
         ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}", ""),
         ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\ncomponents: {}", "invalid-openapi "),
-        ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}\nwebhooks: {}", "?unknown-field /webhooks"),
+        (
+            "openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}\nwebhooks: {}",
+            "?unknown-field /webhooks",
+        ),
         ("openapi: 3.2.0\ninfo: {title: a, version: '1'}", "unsupported /openapi"),
         ("openapi: 3\ninfo: {title: a, version: '1'}", "unsupported /openapi"),
         ("swagger: '2.0'\ninfo: {title: a, version: '1'}", "unsupported /swagger"),
@@ -206,7 +241,8 @@ fn openapi_30() {
     let (nullable, problems) = schema("{type: string, nullable: true, example: x}");
     assert_eq!((nullable.types, problems.as_str()), (Some(Types::STRING.or(Types::NULL)), ""));
     assert_eq!(nullable.examples.len(), 1);
-    let (bounds, problems) = schema("{minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false}");
+    let (bounds, problems) =
+        schema("{minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false}");
     assert_eq!(problems, "");
     assert_eq!((bounds.minimum, bounds.exclusive_minimum.unwrap().to_string()), (None, "1".to_owned()));
     assert_eq!((bounds.maximum.unwrap().to_string(), bounds.exclusive_maximum), ("5".to_owned(), None));
@@ -220,7 +256,10 @@ fn openapi_30() {
         ("{additionalProperties: false}", ""),
         ("{not: true}", "invalid-schema /components/schemas/A/not"),
         ("{allOf: [{$ref: '#/components/schemas/A/x-b'}], x-b: {type: string}}", ""),
-        ("{properties: {a: {$ref: '#/components/schemas/A', nullable: true}}}", "?ignored /components/schemas/A/properties/a/$ref"),
+        (
+            "{properties: {a: {$ref: '#/components/schemas/A', nullable: true}}}",
+            "?ignored /components/schemas/A/properties/a/$ref",
+        ),
     ] {
         assert_eq!(schema(text).1, expected, "{text}");
     }
@@ -230,18 +269,30 @@ fn openapi_30() {
         ("a.yaml", "type: string\nnullable: true"),
     ]);
     assert!(problems.is_empty(), "{problems}");
-    assert_eq!(graph.schemas.iter().filter(|each| each.types == Some(Types::STRING.or(Types::NULL))).count(), 1);
+    assert_eq!(
+        graph.schemas.iter().filter(|each| each.types == Some(Types::STRING.or(Types::NULL))).count(),
+        1
+    );
 }
 
 #[test]
 fn references_into_documents() {
     let graph = clean(&[
-        ("api.yaml", "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /x/y:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            application/json:\n              schema: {type: integer}\ncomponents:\n  schemas:\n    A: {$ref: '#/paths/~1x~1y/get/responses/200/content/application~1json/schema'}\n    B: {$id: 'https://x.y/b', $defs: {c: {type: boolean}}, properties: {p: {$ref: '#/$defs/c'}}}\n"),
-        ("s.json", r##"{"allOf": [{"$ref": "api.yaml#/components/schemas/A"}, {"$ref": "https://x.y/b#/$defs/c"}, {"$ref": "api.yaml#/components/schemas/B/$defs/c"}]}"##),
+        (
+            "api.yaml",
+            "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /x/y:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            application/json:\n              schema: {type: integer}\ncomponents:\n  schemas:\n    A: {$ref: '#/paths/~1x~1y/get/responses/200/content/application~1json/schema'}\n    B: {$id: 'https://x.y/b', $defs: {c: {type: boolean}}, properties: {p: {$ref: '#/$defs/c'}}}\n",
+        ),
+        (
+            "s.json",
+            r##"{"allOf": [{"$ref": "api.yaml#/components/schemas/A"}, {"$ref": "https://x.y/b#/$defs/c"}, {"$ref": "api.yaml#/components/schemas/B/$defs/c"}]}"##,
+        ),
     ]);
     let find = |location: &str| graph.ids().find(|id| graph.location(*id).ends_with(location)).unwrap();
     let target = |location: &str| graph.location(graph.schema(find(location)).reference.unwrap());
-    assert_eq!(target("schemas/A"), "file:///api.yaml#/paths/~1x~1y/get/responses/200/content/application~1json/schema");
+    assert_eq!(
+        target("schemas/A"),
+        "file:///api.yaml#/paths/~1x~1y/get/responses/200/content/application~1json/schema"
+    );
     assert_eq!(target("s.json#/allOf/0"), "file:///api.yaml#/components/schemas/A");
     assert_eq!(target("s.json#/allOf/1"), "https://x.y/b#/$defs/c");
     assert_eq!(target("s.json#/allOf/2"), "https://x.y/b#/$defs/c");
@@ -261,7 +312,8 @@ fn files_of_objects() {
         sources.offer("a.yaml", "file:///paths/a.yaml", "parameters:\n  - {$ref: '../parts.yaml#/params/Id'}\nget:\n  responses:\n    200: {$ref: '../parts.yaml#/responses/Ok'}\n");
         sources.offer("parts.yaml", "file:///parts.yaml", "params:\n  Id: {name: id, in: path, required: true, schema: {$ref: '#/schemas/Id'}}\nresponses:\n  Ok: {description: d, content: {a/b: {schema: {$ref: '#/schemas/Pet'}}}}\nschemas:\n  Id: {type: string}\n  Pet: {$ref: pet.yaml}\n");
         sources.offer("pet.yaml", "file:///pet.yaml", "type: object\n");
-        let (graph, mut apis, problems) = crate::resolve::resolve(&mut sources, &crate::resolve::ResolveOptions::default());
+        let (graph, mut apis, problems) =
+            crate::resolve::resolve(&mut sources, &crate::resolve::ResolveOptions::default());
         assert!(problems.is_empty(), "{problems}");
         (graph, apis.pop().unwrap())
     };
@@ -278,6 +330,10 @@ fn merged_parameters() {
     let (_, api) = good(
         "paths:\n  /a:\n    parameters:\n      - {name: X-A, in: header, schema: {}}\n      - {name: q, in: query, schema: {}}\n    get:\n      parameters:\n        - {name: x-a, in: header, required: true, schema: {}}\n        - {name: r, in: query, explode: false, schema: {}}\n",
     );
-    let list: Vec<_> = api.operations[0].parameters.iter().map(|each| (each.name.as_str(), each.required, each.explode)).collect();
+    let list: Vec<_> = api.operations[0]
+        .parameters
+        .iter()
+        .map(|each| (each.name.as_str(), each.required, each.explode))
+        .collect();
     assert_eq!(list, [("x-a", true, false), ("q", false, true), ("r", false, false)]);
 }

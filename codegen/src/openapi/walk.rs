@@ -135,7 +135,8 @@ impl<'t> Discovery<'t> {
             && let Some(section) = rest.split('/').next()
             && kind.section() != Some(section)
         {
-            let message = format!("`{reference}` leads to `components/{section}`, where {} should be", kind.name());
+            let message =
+                format!("`{reference}` leads to `components/{section}`, where {} should be", kind.name());
             return self.invalid(place, message);
         }
         self.expect(Pending {
@@ -170,11 +171,11 @@ impl<'t> Discovery<'t> {
             children.push(Job { what, source, pointer, tree, resource, dialect });
         };
         let expected = match (form, &value.value) {
-            (Form::Any, _)
-            | (Form::Text, Value::String(_))
-            | (Form::Flag, Value::Bool(_)) => return,
+            (Form::Any, _) | (Form::Text, Value::String(_)) | (Form::Flag, Value::Bool(_)) => return,
             (Form::Texts, Value::Array(texts)) if texts.iter().all(|text| text.as_str().is_some()) => return,
-            (Form::TextMap, Value::Object(texts)) if texts.iter().all(|each| each.value.as_str().is_some()) => {
+            (Form::TextMap, Value::Object(texts))
+                if texts.iter().all(|each| each.value.as_str().is_some()) =>
+            {
                 return;
             }
             (Form::Schema, _) if is_schema(value) => {
@@ -225,7 +226,8 @@ impl<'t> Discovery<'t> {
     fn component(&mut self, job: &Job<'t>, pointer: &str, member: &Member) {
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '.' | '-' | '_');
         if member.key.is_empty() || !member.key.chars().all(good) {
-            let message = format!("`{}` is no name for a component: letters, digits, `.`, `-`, `_`", member.key);
+            let message =
+                format!("`{}` is no name for a component: letters, digits, `.`, `-`, `_`", member.key);
             let at = Place { source: job.source, pointer: join(pointer, &member.key), span: member.key_span };
             self.invalid(at, message);
         }

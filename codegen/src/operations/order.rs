@@ -83,8 +83,7 @@ mod tests {
         ]);
         let mut diagnostics = Diagnostics::new();
         let sorted = order(&all, &mut diagnostics);
-        let shown: Vec<_> =
-            sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
+        let shown: Vec<_> = sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
         assert_eq!(
             shown,
             [

@@ -115,8 +115,7 @@ pub(super) fn of_schema(graph: &Graph, schema: SchemaId) -> Result<Shape, String
     }
     if types == Types::OBJECT {
         let properties = properties(graph, schema);
-        let fields =
-            properties.into_iter().map(|(name, schema)| Ok((name, scalar(graph, schema)?)));
+        let fields = properties.into_iter().map(|(name, schema)| Ok((name, scalar(graph, schema)?)));
         return fields.collect::<Result<_, String>>().map(Shape::Object);
     }
     if types.contains(Types::OBJECT) {

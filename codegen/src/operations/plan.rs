@@ -132,9 +132,8 @@ fn one<'a>(
     diagnostics: &mut Diagnostics,
 ) -> Plan<'a> {
     let key = contract.config.idempotency_header.as_deref().unwrap_or("");
-    let named = |p: &Parameter, name: &str| {
-        p.location == ParameterIn::Header && p.name.eq_ignore_ascii_case(name)
-    };
+    let named =
+        |p: &Parameter, name: &str| p.location == ParameterIn::Header && p.name.eq_ignore_ascii_case(name);
     let idempotent = operation.parameters.iter().any(|p| p.required && named(p, key));
     let hidden = contract.config.hidden_headers.iter().map(String::as_str);
     let hidden: Vec<&str> = hidden.chain(IGNORED.iter().copied()).collect();
@@ -173,8 +172,7 @@ fn one<'a>(
 
 /// Parameters take their own names; those that clash take their location's in front.
 fn name_fields(parameters: &mut [ParameterPlan<'_>]) {
-    let plain: Vec<String> =
-        parameters.iter().map(|p| names::field_name(&p.parameter.name)).collect();
+    let plain: Vec<String> = parameters.iter().map(|p| names::field_name(&p.parameter.name)).collect();
     let located = parameters.iter().zip(&plain).map(|(plan, name)| {
         let clashes = plain.iter().filter(|other| *other == name).count() > 1;
         if clashes || FIELDS.contains(&name.as_str()) {
@@ -222,8 +220,7 @@ fn choose<'a>(
         diagnostics.push(warning.at(body.place.clone()));
     }
     let (media, format) = chosen?;
-    let model =
-        format == Format::Json && media.schema.is_some_and(|s| contract.types.is_contract(s));
+    let model = format == Format::Json && media.schema.is_some_and(|s| contract.types.is_contract(s));
     Some(BodyPlan {
         body,
         media,
@@ -243,10 +240,7 @@ pub(crate) fn format(contract: Contract<'_>, media: &MediaType) -> Result<Format
         Err("multipart is not supported".to_owned())
     } else if essence == "application/x-www-form-urlencoded" {
         form(contract, media)
-    } else if essence.starts_with("text/")
-        || essence == "application/xml"
-        || essence.ends_with("+xml")
-    {
+    } else if essence.starts_with("text/") || essence == "application/xml" || essence.ends_with("+xml") {
         Ok(Format::Text)
     } else {
         Ok(Format::Bytes)

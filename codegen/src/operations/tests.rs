@@ -153,10 +153,7 @@ fn the_table_says_what_the_contract_says() {
             &code,
             r#"id: "pet_read", method: "GET", path: "/pets/{id}", tags: &["pets"], summary: "Reads a pet.", anonymous: false"#,
         );
-        has(
-            &code,
-            r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false"#,
-        );
+        has(&code, r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false"#);
         has(&code, r#"scopes: &[&["pets.write"]], idempotent: true, deprecated: true"#);
         has(
             &code,
@@ -179,8 +176,7 @@ fn the_table_says_what_the_contract_says() {
 
 #[test]
 fn a_parameter_of_several_operations_is_written_once() {
-    let key =
-        r#"{"name": "X-Key", "in": "header", "required": true, "schema": {"type": "string"}}"#;
+    let key = r#"{"name": "X-Key", "in": "header", "required": true, "schema": {"type": "string"}}"#;
     let operation = |id: &str| {
         format!(
             r#"{{"operationId": "{id}", "parameters": [{key}], "responses": {{"204": {{"description": ""}}}}}}"#
@@ -203,20 +199,15 @@ fn what_a_server_cannot_read_is_said() {
     with(PETS, |contract| {
         let mut diagnostics = Diagnostics::new();
         let plans = plan(contract, &mut diagnostics);
-        let left: Vec<_> = plans
-            .iter()
-            .filter(|plan| !plan.served)
-            .map(|plan| plan.operation.id.as_str())
-            .collect();
+        let left: Vec<_> =
+            plans.iter().filter(|plan| !plan.served).map(|plan| plan.operation.id.as_str()).collect();
         assert_eq!(left, ["upload", "matrix"]);
         let said: Vec<_> = diagnostics.iter().map(|d| (d.severity, d.code)).collect();
         assert_eq!(
             said,
             [(Severity::Warning, "unsupported-body"), (Severity::Warning, "unsupported-parameter")]
         );
-        assert!(
-            diagnostics.iter().all(|d| d.place.as_ref().is_some_and(|p| !p.pointer.is_empty()))
-        );
+        assert!(diagnostics.iter().all(|d| d.place.as_ref().is_some_and(|p| !p.pointer.is_empty())));
     });
 }
 
@@ -226,9 +217,6 @@ fn fields_never_clash() {
         let plans = plan(contract, &mut Diagnostics::new());
         let fields: Vec<_> = plans[1].parameters.iter().map(|p| p.field.as_str()).collect();
         assert_eq!(fields, ["idempotency_key", "limit", "query_body"]);
-        assert_eq!(
-            (plans[1].type_name.as_str(), plans[1].method_name.as_str()),
-            ("PetWrite", "pet_write")
-        );
+        assert_eq!((plans[1].type_name.as_str(), plans[1].method_name.as_str()), ("PetWrite", "pet_write"));
     });
 }

@@ -32,20 +32,14 @@ pub(super) fn assemble(hir: &Hir) -> Result<CompiledProgram, PatternError> {
     assembly.hir(hir)?;
     assembly.push(Instruction::Match)?;
     Ok(CompiledProgram::Nfa {
-        start: hir
-            .properties()
-            .look_set_prefix()
-            .contains(hir::Look::Start),
+        start: hir.properties().look_set_prefix().contains(hir::Look::Start),
         instructions: assembly.instructions,
         classes: assembly.classes,
     })
 }
 
 fn refuse(reason: impl Into<String>) -> PatternError {
-    PatternError {
-        offset: 0,
-        reason: reason.into(),
-    }
+    PatternError { offset: 0, reason: reason.into() }
 }
 
 /// `min` to `max` characters of a class.
@@ -70,11 +64,7 @@ fn chain(hir: &Hir) -> Option<CompiledProgram> {
     if !chain.exact() {
         return None;
     }
-    Some(CompiledProgram::Sequence {
-        start: chain.start,
-        end: chain.end,
-        atoms: chain.atoms(),
-    })
+    Some(CompiledProgram::Sequence { start: chain.start, end: chain.end, atoms: chain.atoms() })
 }
 
 impl Chain {
@@ -185,12 +175,7 @@ impl Chain {
             true
         });
         let fixed = self.links.iter().all(|link| link.min == link.max)
-            && self
-                .links
-                .iter()
-                .map(|link| u64::from(link.max))
-                .sum::<u64>()
-                <= FLOATING_LIMIT;
+            && self.links.iter().map(|link| u64::from(link.max)).sum::<u64>() <= FLOATING_LIMIT;
         unambiguous && (self.start || fixed)
     }
 
@@ -202,11 +187,7 @@ impl Chain {
                 (Some(c), 1, 1, _) => atoms.push(CompiledAtom::Literal(c.to_string())),
                 _ => {
                     let class = compiled(&link.class);
-                    atoms.push(CompiledAtom::Class {
-                        class,
-                        min: link.min,
-                        max: link.max,
-                    });
+                    atoms.push(CompiledAtom::Class { class, min: link.min, max: link.max });
                 }
             }
         }
@@ -258,8 +239,7 @@ impl Assembly {
         match hir.kind() {
             HirKind::Empty => Ok(()),
             HirKind::Literal(literal) => {
-                let text = std::str::from_utf8(&literal.0)
-                    .map_err(|_| refuse("a literal is not UTF-8"))?;
+                let text = std::str::from_utf8(&literal.0).map_err(|_| refuse("a literal is not UTF-8"))?;
                 text.chars().try_for_each(|c| self.read(&single(c)))
             }
             HirKind::Class(class) => self.read(&unicode(class)),
@@ -370,10 +350,7 @@ fn literal(class: &ClassUnicode) -> Option<char> {
 }
 
 fn compiled(class: &ClassUnicode) -> CompiledClass {
-    let mut out = CompiledClass {
-        ascii: 0,
-        ranges: Vec::new(),
-    };
+    let mut out = CompiledClass { ascii: 0, ranges: Vec::new() };
     for range in class.ranges() {
         for code in u32::from(range.start())..=u32::from(range.end()).min(0x7f) {
             out.ascii |= 1 << code;

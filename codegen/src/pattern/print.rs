@@ -31,14 +31,8 @@ pub(super) fn tokens(compiled: &Compiled, runtime: &TokenStream) -> TokenStream 
                 })
             }
         }
-        CompiledProgram::Nfa {
-            start,
-            instructions,
-            classes,
-        } => {
-            let instructions = instructions
-                .iter()
-                .map(|one| instruction_tokens(*one, runtime));
+        CompiledProgram::Nfa { start, instructions, classes } => {
+            let instructions = instructions.iter().map(|one| instruction_tokens(*one, runtime));
             let classes = classes.iter().map(|class| class_tokens(class, runtime));
             quote! {
                 #runtime::pattern::Program::Nfa(#runtime::pattern::Nfa {
@@ -75,10 +69,7 @@ fn class_tokens(class: &CompiledClass, runtime: &TokenStream) -> TokenStream {
     let ascii = format!("{:#x}", class.ascii)
         .parse::<Literal>()
         .unwrap_or_else(|_| Literal::u128_unsuffixed(class.ascii));
-    let ranges = class
-        .ranges
-        .iter()
-        .map(|(low, high)| quote! { (#low, #high) });
+    let ranges = class.ranges.iter().map(|(low, high)| quote! { (#low, #high) });
     quote! { #runtime::pattern::Class { ascii: #ascii, ranges: &[#(#ranges),*] } }
 }
 
@@ -115,42 +106,26 @@ pub(super) fn leak(compiled: &Compiled) -> &'static Pattern {
     let program = match &compiled.program {
         CompiledProgram::Sequence { start, end, atoms } => {
             let atoms = atoms.iter().map(leak_atom).collect::<Vec<_>>().leak();
-            Program::Sequence(Sequence {
-                start: *start,
-                end: *end,
-                atoms,
-            })
+            Program::Sequence(Sequence { start: *start, end: *end, atoms })
         }
-        CompiledProgram::Nfa {
-            start,
-            instructions,
-            classes,
-        } => Program::Nfa(Nfa {
+        CompiledProgram::Nfa { start, instructions, classes } => Program::Nfa(Nfa {
             start: *start,
             instructions: instructions.clone().leak(),
             classes: classes.iter().map(leak_class).collect::<Vec<_>>().leak(),
         }),
     };
-    Box::leak(Box::new(Pattern {
-        source: compiled.source.clone().leak(),
-        program,
-    }))
+    Box::leak(Box::new(Pattern { source: compiled.source.clone().leak(), program }))
 }
 
 fn leak_atom(atom: &CompiledAtom) -> Atom {
     match atom {
         CompiledAtom::Literal(text) => Atom::Literal(text.clone().leak()),
-        CompiledAtom::Class { class, min, max } => Atom::Class {
-            class: leak_class(class),
-            min: *min,
-            max: *max,
-        },
+        CompiledAtom::Class { class, min, max } => {
+            Atom::Class { class: leak_class(class), min: *min, max: *max }
+        }
     }
 }
 
 fn leak_class(class: &CompiledClass) -> Class {
-    Class {
-        ascii: class.ascii,
-        ranges: class.ranges.clone().leak(),
-    }
+    Class { ascii: class.ascii, ranges: class.ranges.clone().leak() }
 }

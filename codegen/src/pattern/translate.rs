@@ -9,19 +9,14 @@ use super::PatternError;
 const DIGIT: &str = "0-9";
 const WORD: &str = "0-9A-Za-z_";
 /// `WhiteSpace` and `LineTerminator` of ECMA-262 (12.2, 12.3).
-const SPACE: &str = r"\x{9}-\x{D}\x{20}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
+const SPACE: &str =
+    r"\x{9}-\x{D}\x{20}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
 const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 const ANYTHING: &str = r"[\x{0}-\x{10FFFF}]";
 const NOT_LINE_END: &str = r"[^\n\r\x{2028}\x{2029}]";
 
 pub(super) fn translate(source: &str) -> Result<String, PatternError> {
-    Translation {
-        source,
-        at: 0,
-        out: String::new(),
-        open: Vec::new(),
-    }
-    .run()
+    Translation { source, at: 0, out: String::new(), open: Vec::new() }.run()
 }
 
 struct Translation<'a> {
@@ -46,10 +41,7 @@ enum Item {
 type Result<T, E = PatternError> = std::result::Result<T, E>;
 
 fn error<T>(offset: usize, reason: impl Into<String>) -> Result<T> {
-    Err(PatternError {
-        offset,
-        reason: reason.into(),
-    })
+    Err(PatternError { offset, reason: reason.into() })
 }
 
 impl Translation<'_> {
@@ -163,9 +155,7 @@ impl Translation<'_> {
 
     fn group(&mut self, start: usize) -> Result<()> {
         if self.eat("?") {
-            let look = ["=", "!", "<=", "<!"]
-                .iter()
-                .any(|look| self.rest().starts_with(look));
+            let look = ["=", "!", "<=", "<!"].iter().any(|look| self.rest().starts_with(look));
             if look {
                 return error(start, "look-around cannot be matched in linear time");
             }
@@ -174,9 +164,7 @@ impl Translation<'_> {
                     return error(start, "the group's name is not closed");
                 };
                 let name = self.rest().get(..length).unwrap_or("");
-                let valid = name
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
+                let valid = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
                     && name.chars().next().is_some_and(|c| !c.is_numeric());
                 if !valid {
                     return error(start, "this is no name for a group");
@@ -209,11 +197,7 @@ impl Translation<'_> {
         let Some(min) = self.count(start)? else {
             return error(start, malformed);
         };
-        let max = if self.eat(",") {
-            self.count(start)?
-        } else {
-            Some(min)
-        };
+        let max = if self.eat(",") { self.count(start)? } else { Some(min) };
         if !self.eat("}") {
             return error(start, malformed);
         }
@@ -226,9 +210,7 @@ impl Translation<'_> {
 
     fn count(&mut self, start: usize) -> Result<Option<u32>> {
         let rest = self.rest();
-        let length = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
+        let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let digits = rest.get(..length).unwrap_or("").to_owned();
         self.at += length;
         if digits.is_empty() {
@@ -312,14 +294,10 @@ impl Translation<'_> {
             'f' => Ok(Item::Code(0xC)),
             'r' => Ok(Item::Code(0xD)),
             '0' if !self.peek().is_some_and(|c| c.is_ascii_digit()) => Ok(Item::Code(0)),
-            '1'..='9' | 'k' if !in_class => {
-                error(start, "back-references cannot be matched in linear time")
-            }
+            '1'..='9' | 'k' if !in_class => error(start, "back-references cannot be matched in linear time"),
             '0'..='9' => error(start, "octal escapes are not in ECMA-262 with flag u"),
             'c' => match self.next() {
-                Some(letter) if letter.is_ascii_alphabetic() => {
-                    Ok(Item::Code(u32::from(letter) % 32))
-                }
+                Some(letter) if letter.is_ascii_alphabetic() => Ok(Item::Code(u32::from(letter) % 32)),
                 _ => error(start, r"\c needs a letter"),
             },
             'x' => match self.hex(2) {
@@ -347,17 +325,8 @@ impl Translation<'_> {
     fn unicode(&mut self, start: usize) -> Result<Item> {
         if self.eat("{") {
             let length = self.rest().find('}').unwrap_or(0);
-            let digits = self
-                .rest()
-                .get(..length)
-                .unwrap_or("")
-                .trim_start_matches('0')
-                .len();
-            let code = if length > 0 && digits <= 6 {
-                self.hex(length)
-            } else {
-                None
-            };
+            let digits = self.rest().get(..length).unwrap_or("").trim_start_matches('0').len();
+            let code = if length > 0 && digits <= 6 { self.hex(length) } else { None };
             return match code {
                 Some(code) if code <= 0x10_FFFF && self.eat("}") => Ok(Item::Code(code)),
                 _ => error(start, r"\u{…} needs a code point in hexadecimal digits"),
@@ -373,9 +342,7 @@ impl Translation<'_> {
             && let Some(low) = self.hex(4)
             && (0xDC00..0xE000).contains(&low)
         {
-            return Ok(Item::Code(
-                0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00),
-            ));
+            return Ok(Item::Code(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
         }
         self.at = after;
         Ok(Item::Code(high))

@@ -23,9 +23,7 @@ pub(super) fn our_types(method: &mut Method<'_>) -> Result<(), String> {
     impl VisitMut for Ours<'_> {
         fn visit_type_mut(&mut self, node: &mut Type) {
             let component = match node {
-                Type::Path(path) => {
-                    path.path.get_ident().and_then(|ident| self.0.behind(&ident.to_string()))
-                }
+                Type::Path(path) => path.path.get_ident().and_then(|ident| self.0.behind(&ident.to_string())),
                 _ => None,
             };
             match component {
@@ -194,8 +192,7 @@ pub(super) fn documentation(method: &mut Method<'_>) -> Result<(), String> {
             .all(|character| character.is_alphanumeric() || character == '_')
             .then(|| format!("[`{name}`](super::types::{name})"))
     };
-    let lines =
-        client::operation_lines(method.contract.api, method.contract.graph, method.call, &link);
+    let lines = client::operation_lines(method.contract.api, method.contract.graph, method.call, &link);
     let mut attributes: Vec<syn::Attribute> = lines.iter().map(|line| client::doc(line)).collect();
     attributes.append(&mut method.item.attrs);
     method.item.attrs = attributes;
@@ -272,10 +269,8 @@ fn optional(given: Type, required: bool) -> Type {
 
 /// Numbers and booleans by value, everything else by reference.
 fn borrowed(rust_type: &TokenStream) -> Result<Type, String> {
-    const BY_VALUE: [&str; 14] = [
-        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64",
-        "u128",
-    ];
+    const BY_VALUE: [&str; 14] =
+        ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128"];
     let text = rust_type.to_string().replace(' ', "");
     if BY_VALUE.contains(&text.as_str()) {
         return syn::parse2(rust_type.clone()).map_err(|_| format!("`{text}` is no type"));
@@ -286,8 +281,7 @@ fn borrowed(rust_type: &TokenStream) -> Result<Type, String> {
 /// `&T`; `&str` for `String`, `&[T]` for `Vec<T>`.
 fn reference(rust_type: &TokenStream) -> Result<Type, String> {
     let text = rust_type.to_string().replace(' ', "");
-    let parsed: Type =
-        syn::parse2(rust_type.clone()).map_err(|_| format!("`{text}` is no type"))?;
+    let parsed: Type = syn::parse2(rust_type.clone()).map_err(|_| format!("`{text}` is no type"))?;
     if text.rsplit("::").next() == Some("String") {
         return Ok(parse_quote!(&str));
     }

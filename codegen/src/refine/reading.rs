@@ -211,9 +211,7 @@ fn statuses(pattern: &Pat) -> Option<(u16, u16)> {
             Lit::Int(status) => status.base10_parse().ok().map(|status| (status, status)),
             _ => None,
         },
-        Pat::Range(range) => {
-            Some((number(range.start.as_deref()?)?, number(range.end.as_deref()?)?))
-        }
+        Pat::Range(range) => Some((number(range.start.as_deref()?)?, number(range.end.as_deref()?)?)),
         _ => None,
     }
 }

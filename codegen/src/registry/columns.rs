@@ -56,8 +56,8 @@ pub(super) fn columns<'a>(
     }
     let options = config.enums.keys().chain(&config.skip).chain(&config.describe);
     for option in options.filter(|option| !rows.is_empty() && !wires.contains(&option.as_str())) {
-        let message = format!("table `{}`: no row has a column `{option}`", config.name);
-        diagnostics.push(error(message).at(rows[0].place.clone()));
+        let message = format!("no row has a column `{option}`");
+        diagnostics.push(error(config, &message).at(rows[0].place.clone()));
     }
     wires.retain(|wire| !config.skip.iter().any(|skipped| skipped == wire));
     let mut names: Vec<String> = wires.iter().map(|wire| accessor_name(wire)).collect();
@@ -84,29 +84,18 @@ fn column<'a>(
         let tree = row.tree.get(wire).filter(|tree| tree.value != Value::Null);
         values.push(tree);
         let Some(tree) = tree else { continue };
-        let place = || Place {
-            span: tree.span,
-            pointer: join(&row.place.pointer, wire),
-            ..row.place.clone()
-        };
+        let place =
+            || Place { span: tree.span, pointer: join(&row.place.pointer, wire), ..row.place.clone() };
         let Some(found) = kind_of(tree) else {
-            let message = format!(
-                "table `{}`: column `{wire}` cannot hold {}; leave it out with `skip`",
-                config.name,
-                tree.kind()
-            );
-            diagnostics.push(error(message).at(place()));
+            let message = format!("column `{wire}` cannot hold {}; leave it out with `skip`", tree.kind());
+            diagnostics.push(error(config, &message).at(place()));
             return None;
         };
         match kind.map_or(Some(found), |kind| both(kind, found)) {
             Some(wider) => kind = Some(wider),
             None => {
-                let message = format!(
-                    "table `{}`: column `{wire}` holds {} here and something else before",
-                    config.name,
-                    tree.kind()
-                );
-                diagnostics.push(error(message).at(place()));
+                let message = format!("column `{wire}` holds {} here and something else before", tree.kind());
+                diagnostics.push(error(config, &message).at(place()));
                 return None;
             }
         }
@@ -119,10 +108,9 @@ fn column<'a>(
         match column.distinct() {
             Ok(distinct) => column.enumeration = Some((name, distinct)),
             Err(reason) => {
-                let message =
-                    format!("table `{}`: column `{wire}` is no enum: {reason}", config.name);
+                let message = format!("column `{wire}` is no enum: {reason}");
                 let place = rows.first().map(|row| row.place.clone()).unwrap_or_default();
-                diagnostics.push(error(message).at(place));
+                diagnostics.push(error(config, &message).at(place));
             }
         }
     }

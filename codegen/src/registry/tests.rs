@@ -61,8 +61,7 @@ fn closed_tables_give_values_directly() {
 fn open_tables_keep_what_no_row_has() {
     let mut config = config();
     config.open = true;
-    let code = run(&config, r#"[{"code": "UNKNOWN", "status": 1}, {"code": "a-b", "status": 2}]"#)
-        .unwrap();
+    let code = run(&config, r#"[{"code": "UNKNOWN", "status": 1}, {"code": "a-b", "status": 2}]"#).unwrap();
     has(&code, "UnknownValue");
     has(&code, "Unknown(Box<str>)");
     has(&code, "pub fn status(&self) -> Option<u16> { self.row().map(|row| row.status) }");

@@ -98,7 +98,8 @@ pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
 
 /// A meta-schema of one's own: a draft by its `$schema`, vocabularies by `$vocabulary`.
 fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
-    let base = meta.get("$schema").and_then(Tree::as_str).unwrap_or("https://json-schema.org/draft/2020-12/schema");
+    let base =
+        meta.get("$schema").and_then(Tree::as_str).unwrap_or("https://json-schema.org/draft/2020-12/schema");
     // One step only: a meta-schema described by another custom one is beyond reason.
     let mut dialect = match base == name {
         true => Dialect::json(Draft::Latest),
@@ -116,7 +117,8 @@ fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
     for member in list.members() {
         let required = member.value.as_bool() == Some(true);
         let short = member.key.rsplit('/').next().unwrap_or_default();
-        let known = member.key.starts_with("https://json-schema.org/draft/20") && member.key.contains("/vocab/");
+        let known =
+            member.key.starts_with("https://json-schema.org/draft/20") && member.key.contains("/vocab/");
         dialect.vocabularies |= match short {
             "core" if known => vocabulary::CORE,
             "applicator" if known => {

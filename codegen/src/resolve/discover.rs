@@ -395,9 +395,10 @@ impl<'t> Discovery<'t> {
         match choose(self.sources, name) {
             Choice::Known(dialect) => return Some(dialect),
             Choice::Missing(uri) => {
-                let problem = Diagnostic::error("unsupported", format!("the dialect `{name}`, which no input holds"))
-                    .at(place.clone())
-                    .help(format!("mount its meta-schema: `{uri}` = a file"));
+                let problem =
+                    Diagnostic::error("unsupported", format!("the dialect `{name}`, which no input holds"))
+                        .at(place.clone())
+                        .help(format!("mount its meta-schema: `{uri}` = a file"));
                 self.missing.push((uri, place.source));
                 self.lost.push(problem);
             }
@@ -448,7 +449,9 @@ impl<'t> Discovery<'t> {
                 }
                 continue;
             }
-            let (Some(node), Some(other)) = (self.nodes.get(index), self.nodes.get(first.0)) else { continue };
+            let (Some(node), Some(other)) = (self.nodes.get(index), self.nodes.get(first.0)) else {
+                continue;
+            };
             let place = Place { source: other.source, pointer: other.pointer.clone(), span: other.tree.span };
             let message = format!("the anchor `{name}` already names another schema of this resource");
             let problem = Diagnostic::error("duplicate-anchor", message).at(node.place(member));

@@ -47,13 +47,22 @@ impl Lost {
             |message: String| Diagnostic::error("unresolved-reference", message).at(place.clone());
         match self {
             Self::Malformed(reason) => {
-                let code = if matches!(pending.expect, Expect::Object(_)) { "invalid-openapi" } else { "invalid-schema" };
-                Diagnostic::error(code, format!("the reference `{reference}` is malformed: {reason}")).at(place)
+                let code = if matches!(pending.expect, Expect::Object(_)) {
+                    "invalid-openapi"
+                } else {
+                    "invalid-schema"
+                };
+                Diagnostic::error(code, format!("the reference `{reference}` is malformed: {reason}"))
+                    .at(place)
             }
             Self::Unknown(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
                 let prefix = uri.rfind('/').map_or(uri.as_str(), |at| uri.get(..=at).unwrap_or(uri));
-                unresolved(format!("no input has the `$id` `{uri}`, no mount answers it, and nothing is fetched"))
-                    .help(format!("add the file to the inputs, or mount a folder: \"{prefix}\" = \"path/to/folder\""))
+                unresolved(format!(
+                    "no input has the `$id` `{uri}`, no mount answers it, and nothing is fetched"
+                ))
+                .help(format!(
+                    "add the file to the inputs, or mount a folder: \"{prefix}\" = \"path/to/folder\""
+                ))
             }
             Self::Unknown(uri) => {
                 let shown = uri.strip_prefix("file:///").unwrap_or(uri);
@@ -74,7 +83,8 @@ impl Lost {
             )
             .at(place),
             Self::NotASchema(kind) => {
-                let message = format!("`{reference}` leads to {kind}, and a schema is an object or a boolean");
+                let message =
+                    format!("`{reference}` leads to {kind}, and a schema is an object or a boolean");
                 Diagnostic::error("invalid-schema", message).at(place)
             }
         }
@@ -121,8 +131,12 @@ impl<'t> Discovery<'t> {
                 })
             }
             None => {
-                let mut names: Vec<&str> =
-                    self.anchors.keys().filter(|(at, _)| *at == index).map(|(_, name)| name.as_str()).collect();
+                let mut names: Vec<&str> = self
+                    .anchors
+                    .keys()
+                    .filter(|(at, _)| *at == index)
+                    .map(|(_, name)| name.as_str())
+                    .collect();
                 names.sort_unstable();
                 let near = nearest(&fragment, names).map(str::to_owned);
                 Err(Lost::Anchor { uri: held.uri.clone(), name: fragment, near })
@@ -133,7 +147,8 @@ impl<'t> Discovery<'t> {
     fn walk_pointer(&self, resource: usize, fragment: &str, hops: usize) -> Result<Target<'t>, Lost> {
         let held = self.resources.get(resource).ok_or(Lost::Loop)?;
         let whole = format!("{}{fragment}", held.pointer);
-        let target = |pointer, tree| Target { source: held.source, pointer, tree, anchor: None, hopped: false };
+        let target =
+            |pointer, tree| Target { source: held.source, pointer, tree, anchor: None, hopped: false };
         // Nearly every reference names a schema that was walked already: no search in wide objects.
         let known = self.schemas.get(held.source.0 as usize).and_then(|known| known.get(&whole));
         if let Some(node) = known.and_then(|node| self.nodes.get(*node)) {
@@ -156,7 +171,8 @@ impl<'t> Discovery<'t> {
                 continue;
             }
             if let Some(reference) = here.get("$ref").and_then(crate::tree::Tree::as_str) {
-                let (context, _) = self.context(held.source, &join(&pointer, "$ref"), super::dialect::Dialect::LATEST);
+                let (context, _) =
+                    self.context(held.source, &join(&pointer, "$ref"), super::dialect::Dialect::LATEST);
                 let through = self.locate(context, reference, hops + 1)?;
                 let onward = format!("{}/{tokens}", through.pointer);
                 let mut found = self.walk_pointer(through.source.0 as usize, &onward, hops + 1)?;

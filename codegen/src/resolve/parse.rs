@@ -47,7 +47,8 @@ impl<'t> Parser<'_, 't> {
         });
         match &node.tree.value {
             Value::Bool(value) => {
-                if node.dialect.draft == Draft::OpenApi30 && !node.pointer.ends_with("/additionalProperties") {
+                if node.dialect.draft == Draft::OpenApi30 && !node.pointer.ends_with("/additionalProperties")
+                {
                     self.invalid(schema.place.clone(), "OpenAPI 3.0 has no boolean schemas".to_owned(), None);
                 }
                 schema.boolean = Some(*value);
@@ -95,7 +96,8 @@ impl<'t> Parser<'_, 't> {
         if let Some(member) = node.tree.member("$ref")
             && !void.is_empty()
         {
-            let message = format!("{} beside `$ref` has no effect in {}", void.join(", "), node.dialect.name());
+            let message =
+                format!("{} beside `$ref` has no effect in {}", void.join(", "), node.dialect.name());
             let help = "put the reference into `allOf`, or move to 2020-12, where both count";
             self.problems.push(Diagnostic::warning("ignored", message).at(node.place(member)).help(help));
         }
@@ -118,7 +120,8 @@ impl<'t> Parser<'_, 't> {
                     && node.dialect.draft == Draft::Draft2019
                     && tree.get("contains").is_some()
                 {
-                    let message = "`unevaluatedItems` beside `contains`, which 2019-09 understands differently";
+                    let message =
+                        "`unevaluatedItems` beside `contains`, which 2019-09 understands differently";
                     self.problems.push(Diagnostic::error("unsupported", message).at(node.place(member)));
                 }
             }
@@ -126,7 +129,9 @@ impl<'t> Parser<'_, 't> {
             Draft::Latest => {}
         }
         for keyword in [Keyword::MinContains, Keyword::MaxContains] {
-            let Some(member) = tree.member(keyword.name()).filter(|_| node.dialect.knows(keyword)) else { continue };
+            let Some(member) = tree.member(keyword.name()).filter(|_| node.dialect.knows(keyword)) else {
+                continue;
+            };
             let count = self.count(node, member);
             match (&mut schema.contains, keyword) {
                 (Some(contains), Keyword::MinContains) => contains.min = count,
@@ -166,7 +171,11 @@ impl<'t> Parser<'_, 't> {
 
     fn keyword(&mut self, node: &Node<'t>, keyword: Keyword, member: &Member, schema: &mut Schema) {
         match keyword {
-            Keyword::Ref | Keyword::DynamicRef | Keyword::RecursiveRef | Keyword::Comment | Keyword::Schema => {
+            Keyword::Ref
+            | Keyword::DynamicRef
+            | Keyword::RecursiveRef
+            | Keyword::Comment
+            | Keyword::Schema => {
                 self.text(node, member);
             }
             Keyword::Id => self.identifier(node, member),
@@ -175,7 +184,9 @@ impl<'t> Parser<'_, 't> {
                 self.flag(node, member);
             }
             Keyword::Vocabulary => {
-                if !member.value.is_object() || member.value.members().iter().any(|each| each.value.as_bool().is_none()) {
+                if !member.value.is_object()
+                    || member.value.members().iter().any(|each| each.value.as_bool().is_none())
+                {
                     self.wrong(node, member, "an object of booleans");
                 }
             }
@@ -195,7 +206,8 @@ impl<'t> Parser<'_, 't> {
                 self.child(node, member);
             }
             Keyword::Contains => {
-                schema.contains = self.child(node, member).map(|schema| Contains { schema, min: None, max: None });
+                schema.contains =
+                    self.child(node, member).map(|schema| Contains { schema, min: None, max: None });
             }
             Keyword::Properties => schema.properties = self.map(node, member),
             Keyword::PatternProperties => schema.pattern_properties = self.map(node, member),
@@ -210,7 +222,8 @@ impl<'t> Parser<'_, 't> {
             Keyword::Minimum => schema.minimum = self.number(node, member),
             Keyword::Maximum => schema.maximum = self.number(node, member),
             // OpenAPI 3.0 has booleans here, settled with their bound.
-            Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum if node.dialect.draft == Draft::OpenApi30 => {}
+            Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum
+                if node.dialect.draft == Draft::OpenApi30 => {}
             Keyword::ExclusiveMinimum => schema.exclusive_minimum = self.number(node, member),
             Keyword::ExclusiveMaximum => schema.exclusive_maximum = self.number(node, member),
             Keyword::MultipleOf => {
@@ -277,9 +290,13 @@ impl<'t> Parser<'_, 't> {
             "$recursiveRef" | "$recursiveAnchor" => {
                 Some("2020-12 has `$dynamicRef` and `$dynamicAnchor` instead".to_owned())
             }
-            key => nearest(key, NAMES.iter().copied().filter(|name| {
-                Keyword::find(name).is_some_and(|keyword| node.dialect.knows(keyword))
-            }))
+            key => nearest(
+                key,
+                NAMES
+                    .iter()
+                    .copied()
+                    .filter(|name| Keyword::find(name).is_some_and(|keyword| node.dialect.knows(keyword))),
+            )
             .map(|near| format!("did you mean `{near}`?")),
         };
         if let Some(help) = help {

@@ -45,7 +45,8 @@ pub(crate) fn clean(files: &[(&str, &str)]) -> Graph {
 }
 
 fn at<'g>(graph: &'g Graph, source: u32, pointer: &str) -> &'g Schema {
-    let found = graph.schemas.iter().find(|each| each.place.source.0 == source && each.place.pointer == pointer);
+    let found =
+        graph.schemas.iter().find(|each| each.place.source.0 == source && each.place.pointer == pointer);
     found.unwrap_or_else(|| panic!("no schema at {source}#{pointer}"))
 }
 
@@ -62,7 +63,10 @@ fn target(graph: &Graph, pointer: &str) -> String {
 #[test]
 fn references() {
     // The schema under `properties/r` of the first file; more files; where it leads.
-    let b = ("b.json", r##"{"$id": "https://x.y/b", "$defs": {"t": {"$anchor": "tee"}, "r": {"$ref": "#/$defs/t"}}, "properties": {"p": {"$ref": "c.json"}}}"##);
+    let b = (
+        "b.json",
+        r##"{"$id": "https://x.y/b", "$defs": {"t": {"$anchor": "tee"}, "r": {"$ref": "#/$defs/t"}}, "properties": {"p": {"$ref": "c.json"}}}"##,
+    );
     let c = ("c.json", r##"{"$id": "https://x.y/c.json", "properties": {"q": true}}"##);
     let cases: &[(&str, &str, &str)] = &[
         // Pointers of the same document.
@@ -84,7 +88,11 @@ fn references() {
         ("", r##"{"$ref": "#/x-parts/one"}"##, "0#/x-parts/one"),
         ("", r##"{"$ref": "#/x-parts/list/1"}"##, "0#/x-parts/list/1"),
         ("", r##"{"$ref": "#/x-parts/one/properties/in"}"##, "0#/x-parts/one/properties/in"),
-        ("", r##"{"$ref": "#/properties/r/$defs/own", "$defs": {"own": true}}"##, "0#/properties/r/$defs/own"),
+        (
+            "",
+            r##"{"$ref": "#/properties/r/$defs/own", "$defs": {"own": true}}"##,
+            "0#/properties/r/$defs/own",
+        ),
         // Anchors.
         ("", r##"{"$ref": "#anchored"}"##, "0#/$defs/anchored"),
         ("", r##"{"$ref": "a.json#anchored"}"##, "0#/$defs/anchored"),
@@ -113,7 +121,11 @@ fn references() {
         ("", r##"{"$ref": "urn:uuid:1"}"##, "0#/$defs/u"),
         ("", r##"{"$ref": "urn:uuid:1#/properties/w"}"##, "0#/$defs/u/properties/w"),
         ("", r##"{"$id": "inner/z", "$ref": "i.json"}"##, "0#/$defs/i"),
-        ("", r##"{"$id": "inner/z", "$ref": "#/$defs/own", "$defs": {"own": true}}"##, "0#/properties/r/$defs/own"),
+        (
+            "",
+            r##"{"$id": "inner/z", "$ref": "#/$defs/own", "$defs": {"own": true}}"##,
+            "0#/properties/r/$defs/own",
+        ),
         ("", r##"{"$id": "https://other/", "$ref": "https://x.y/b"}"##, "1#"),
         ("", r##"{"$id": "relative/deep/", "$ref": "../../c.json"}"##, "2#"),
     ];
@@ -137,20 +149,90 @@ fn references() {
 #[test]
 fn lost_references() {
     let cases = [
-        (r##"{"$ref": "#/$defs/b"}"##, "unresolved-reference", "`https://x.y/a.json` has no `b` in `#/$defs`", ""),
-        (r##"{"$ref": "#/$defs/alph"}"##, "unresolved-reference", "`https://x.y/a.json` has no `alph` in `#/$defs`", "did you mean `#/$defs/alpha`?"),
-        (r##"{"$ref": "#/$def/alpha"}"##, "unresolved-reference", "`https://x.y/a.json` has no `$def` in `#`", "did you mean `#/$defs`?"),
-        (r##"{"$ref": "#alpa"}"##, "unresolved-reference", "`https://x.y/a.json` has no anchor `alpa`", "did you mean `#alpha`?"),
-        (r##"{"$ref": "#/allOf/01"}"##, "unresolved-reference", "`https://x.y/a.json` has no `01` in `#/allOf`", ""),
-        (r##"{"$ref": "#/allOf/1"}"##, "unresolved-reference", "`https://x.y/a.json` has no `1` in `#/allOf`", ""),
-        (r##"{"$ref": "b.json"}"##, "unresolved-reference", "no input has the `$id` `https://x.y/b.json`, no mount answers it, and nothing is fetched", "add the file to the inputs, or mount a folder: \"https://x.y/\" = \"path/to/folder\""),
-        (r##"{"$ref": "file:///z.json"}"##, "unresolved-reference", "`file:///z.json` leads to `z.json`, which is not there", "only files below the inputs' folder are read; add the file or mount its folder"),
-        (r##"{"$ref": "urn:x"}"##, "unresolved-reference", "`urn:x` leads to `urn:x`, which is not there", "only files below the inputs' folder are read; add the file or mount its folder"),
-        (r##"{"$ref": "a b.json"}"##, "invalid-schema", "the reference `a b.json` is malformed: `a b.json` is not a URI reference", ""),
-        (r##"{"$ref": "#/%zz"}"##, "invalid-schema", "the reference `#/%zz` is malformed: `#/%zz` is not percent-encoded UTF-8", ""),
-        (r##"{"$ref": "#/title"}"##, "invalid-schema", "`#/title` leads to a string, and a schema is an object or a boolean", ""),
-        (r##"{"$ref": "#/allOf"}"##, "invalid-schema", "`#/allOf` leads to an array, and a schema is an object or a boolean", ""),
-        (r##"{"$ref": "#/properties/r"}"##, "reference-cycle", "a schema that applies itself to the same value: #/properties/r → #/properties/r", "validation would never end: let one step go through a property or an item"),
+        (
+            r##"{"$ref": "#/$defs/b"}"##,
+            "unresolved-reference",
+            "`https://x.y/a.json` has no `b` in `#/$defs`",
+            "",
+        ),
+        (
+            r##"{"$ref": "#/$defs/alph"}"##,
+            "unresolved-reference",
+            "`https://x.y/a.json` has no `alph` in `#/$defs`",
+            "did you mean `#/$defs/alpha`?",
+        ),
+        (
+            r##"{"$ref": "#/$def/alpha"}"##,
+            "unresolved-reference",
+            "`https://x.y/a.json` has no `$def` in `#`",
+            "did you mean `#/$defs`?",
+        ),
+        (
+            r##"{"$ref": "#alpa"}"##,
+            "unresolved-reference",
+            "`https://x.y/a.json` has no anchor `alpa`",
+            "did you mean `#alpha`?",
+        ),
+        (
+            r##"{"$ref": "#/allOf/01"}"##,
+            "unresolved-reference",
+            "`https://x.y/a.json` has no `01` in `#/allOf`",
+            "",
+        ),
+        (
+            r##"{"$ref": "#/allOf/1"}"##,
+            "unresolved-reference",
+            "`https://x.y/a.json` has no `1` in `#/allOf`",
+            "",
+        ),
+        (
+            r##"{"$ref": "b.json"}"##,
+            "unresolved-reference",
+            "no input has the `$id` `https://x.y/b.json`, no mount answers it, and nothing is fetched",
+            "add the file to the inputs, or mount a folder: \"https://x.y/\" = \"path/to/folder\"",
+        ),
+        (
+            r##"{"$ref": "file:///z.json"}"##,
+            "unresolved-reference",
+            "`file:///z.json` leads to `z.json`, which is not there",
+            "only files below the inputs' folder are read; add the file or mount its folder",
+        ),
+        (
+            r##"{"$ref": "urn:x"}"##,
+            "unresolved-reference",
+            "`urn:x` leads to `urn:x`, which is not there",
+            "only files below the inputs' folder are read; add the file or mount its folder",
+        ),
+        (
+            r##"{"$ref": "a b.json"}"##,
+            "invalid-schema",
+            "the reference `a b.json` is malformed: `a b.json` is not a URI reference",
+            "",
+        ),
+        (
+            r##"{"$ref": "#/%zz"}"##,
+            "invalid-schema",
+            "the reference `#/%zz` is malformed: `#/%zz` is not percent-encoded UTF-8",
+            "",
+        ),
+        (
+            r##"{"$ref": "#/title"}"##,
+            "invalid-schema",
+            "`#/title` leads to a string, and a schema is an object or a boolean",
+            "",
+        ),
+        (
+            r##"{"$ref": "#/allOf"}"##,
+            "invalid-schema",
+            "`#/allOf` leads to an array, and a schema is an object or a boolean",
+            "",
+        ),
+        (
+            r##"{"$ref": "#/properties/r"}"##,
+            "reference-cycle",
+            "a schema that applies itself to the same value: #/properties/r → #/properties/r",
+            "validation would never end: let one step go through a property or an item",
+        ),
     ];
     for (reference, code, message, help) in cases {
         let text = format!(
@@ -159,7 +241,10 @@ fn lost_references() {
         let (_, problems) = graph(&[("a.json", &text)]);
         let list: Vec<_> = problems.iter().collect();
         assert_eq!(list.len(), 1, "{problems}");
-        assert_eq!((list[0].code, list[0].message.as_str(), list[0].help.as_deref().unwrap_or("")), (code, message, help));
+        assert_eq!(
+            (list[0].code, list[0].message.as_str(), list[0].help.as_deref().unwrap_or("")),
+            (code, message, help)
+        );
     }
 }
 
@@ -168,11 +253,26 @@ fn cycles() {
     let cycle = |text: &str| shown(&graph(&[("a.json", text)]).1);
     let two = r##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}"##;
     assert_eq!(cycle(two), "reference-cycle /$defs/a");
-    for applicator in [r#""not": X"#, r#""if": X"#, r#""then": X"#, r#""else": X"#, r#""anyOf": [true, X]"#, r#""oneOf": [X]"#, r#""dependentSchemas": {"p": X}"#] {
+    for applicator in [
+        r#""not": X"#,
+        r#""if": X"#,
+        r#""then": X"#,
+        r#""else": X"#,
+        r#""anyOf": [true, X]"#,
+        r#""oneOf": [X]"#,
+        r#""dependentSchemas": {"p": X}"#,
+    ] {
         let text = format!("{{{}}}", applicator.replace('X', r##"{"$ref": "#"}"##));
         assert_eq!(cycle(&text), "reference-cycle ", "{text}");
     }
-    for applicator in [r#""items": X"#, r#""properties": {"p": X}"#, r#""contains": X"#, r#""additionalProperties": X"#, r#""propertyNames": X"#, r#""$defs": {"p": X}"#] {
+    for applicator in [
+        r#""items": X"#,
+        r#""properties": {"p": X}"#,
+        r#""contains": X"#,
+        r#""additionalProperties": X"#,
+        r#""propertyNames": X"#,
+        r#""$defs": {"p": X}"#,
+    ] {
         let text = format!("{{{}}}", applicator.replace('X', r##"{"$ref": "#"}"##));
         assert_eq!(cycle(&text), "", "{text}");
     }
@@ -219,7 +319,10 @@ fn forms() {
         (r#"{"$defs": {"a": {"$id": "%zz"}}}"#, "invalid-schema /$defs/a/$id"),
         (r##"{"$anchor": "#a"}"##, "invalid-schema /$anchor"),
         (r#"{"$anchor": "1a"}"#, "invalid-schema /$anchor"),
-        (r#"{"$defs": {"a": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}}"#, "invalid-schema /$defs/a/$schema"),
+        (
+            r#"{"$defs": {"a": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}}"#,
+            "invalid-schema /$defs/a/$schema",
+        ),
         (r#"{"dependentRequired": {"a": "b"}}"#, "invalid-schema /dependentRequired/a"),
         (r#"{"dependentRequired": {"a": ["b", "b"]}}"#, "invalid-schema /dependentRequired/a/1"),
         (r#"{"dependencies": {"a": 1}}"#, "invalid-schema /dependencies/a"),
@@ -229,10 +332,19 @@ fn forms() {
         (r#"{"nullable": true}"#, "unknown-keyword /nullable"),
         (r#"{"additionalItems": true}"#, "unknown-keyword /additionalItems"),
         (r#"{"x-own": 1}"#, ""),
-        (r#"{"enum": [{"$ref": "nowhere", "minLength": "x"}], "const": {"$id": 1}, "default": {"$ref": 1}, "examples": [{"type": 3}]}"#, ""),
+        (
+            r#"{"enum": [{"$ref": "nowhere", "minLength": "x"}], "const": {"$id": 1}, "default": {"$ref": 1}, "examples": [{"type": 3}]}"#,
+            "",
+        ),
         (r#"{"minContains": 1}"#, ""),
-        (r#"{"discriminator": {"propertyName": "a"}, "xml": {}, "externalDocs": {"url": "x"}, "example": 1}"#, ""),
-        (r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "discriminator": {}, "example": 1}"#, "unknown-keyword /discriminator\nunknown-keyword /example"),
+        (
+            r#"{"discriminator": {"propertyName": "a"}, "xml": {}, "externalDocs": {"url": "x"}, "example": 1}"#,
+            "",
+        ),
+        (
+            r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "discriminator": {}, "example": 1}"#,
+            "unknown-keyword /discriminator\nunknown-keyword /example",
+        ),
         (r#"{"$schema": "http://json-schema.org/draft-04/schema#"}"#, "unsupported /$schema"),
         (r#"{"$schema": "https://json-schema.org/draft/next/schema"}"#, "unsupported /$schema"),
         (r#"{"$schema": "https://own/meta"}"#, "unsupported /$schema"),
@@ -240,7 +352,10 @@ fn forms() {
         (r#"[]"#, "invalid-schema "),
         (r#""x""#, "invalid-schema "),
         (r#"true"#, ""),
-        (r##"{"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}}"##, "duplicate-anchor /$defs/b/$anchor"),
+        (
+            r##"{"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}}"##,
+            "duplicate-anchor /$defs/b/$anchor",
+        ),
         (r##"{"$defs": {"a": {"$anchor": "x"}, "b": {"$id": "b", "$anchor": "x"}}}"##, ""),
         (r##"{"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}}"##, "duplicate-id /$defs/b/$id"),
         (r#"{"swagger": "2.0"}"#, "unsupported /swagger"),
@@ -278,15 +393,27 @@ fn every_keyword() {
     assert_eq!(root.examples.len(), 2);
     assert_eq!(root.enumeration.as_ref().unwrap().len(), 2);
     assert_eq!(root.constant.as_ref().unwrap().to_string(), r#"{"b":1,"a":2}"#);
-    assert_eq!((root.min_length, root.max_length, root.min_items, root.max_items), (Some(1), Some(2), Some(3), Some(4)));
+    assert_eq!(
+        (root.min_length, root.max_length, root.min_items, root.max_items),
+        (Some(1), Some(2), Some(3), Some(4))
+    );
     let contains = root.contains.as_ref().unwrap();
-    assert_eq!((pointer(&contains.schema).as_str(), contains.min, contains.max), ("/contains", Some(0), Some(7)));
-    assert_eq!(root.prefix_items.iter().map(pointer).collect::<Vec<_>>(), ["/prefixItems/0", "/prefixItems/1"]);
+    assert_eq!(
+        (pointer(&contains.schema).as_str(), contains.min, contains.max),
+        ("/contains", Some(0), Some(7))
+    );
+    assert_eq!(
+        root.prefix_items.iter().map(pointer).collect::<Vec<_>>(),
+        ["/prefixItems/0", "/prefixItems/1"]
+    );
     assert_eq!(graph.schema(root.prefix_items[1]).boolean, Some(false));
     assert_eq!(root.properties.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["z", "a"]);
     assert_eq!(root.required, ["z", "a"]);
     assert_eq!(root.dependent_required.len(), 2);
-    assert_eq!(root.dependent_schemas.iter().map(|(_, id)| pointer(id)).collect::<Vec<_>>(), ["/dependentSchemas/s", "/dependencies/e"]);
+    assert_eq!(
+        root.dependent_schemas.iter().map(|(_, id)| pointer(id)).collect::<Vec<_>>(),
+        ["/dependentSchemas/s", "/dependencies/e"]
+    );
     assert_eq!(root.any_of.iter().map(pointer).collect::<Vec<_>>(), ["/anyOf/0", "/anyOf/1"]);
     for (id, expected) in [
         (root.items, "/items"),
@@ -302,7 +429,8 @@ fn every_keyword() {
     ] {
         assert_eq!(pointer(&id.unwrap()), expected);
     }
-    let definitions: Vec<&Origin> = root.definitions.iter().map(|(_, id)| &graph.schema(*id).origin).collect();
+    let definitions: Vec<&Origin> =
+        root.definitions.iter().map(|(_, id)| &graph.schema(*id).origin).collect();
     assert_eq!(definitions, [&Origin::Definition("q".to_owned()), &Origin::Definition("old".to_owned())]);
     assert!(root.unique_items && root.deprecated && root.read_only && root.write_only);
     assert!(root.extensions.contains_key("x-a"));
@@ -311,7 +439,10 @@ fn every_keyword() {
 
 #[test]
 fn order_and_resources() {
-    let a = ("z.json", r##"{"$id": "https://x.y/a", "properties": {"b": {"items": {}}, "a": {"$id": "in", "$dynamicAnchor": "n"}}}"##);
+    let a = (
+        "z.json",
+        r##"{"$id": "https://x.y/a", "properties": {"b": {"items": {}}, "a": {"$id": "in", "$dynamicAnchor": "n"}}}"##,
+    );
     let b = ("a.yaml", "$id: https://x.y/b\nitems: &i {type: string}\nnot: *i\n");
     let graph = clean(&[a, b]);
     assert_eq!(graph.schemas.len(), 7);
@@ -352,29 +483,49 @@ fn older_drafts() {
     let (lonely, problems) = graph(&[("a.json", lonely)]);
     assert_eq!(shown(&problems), "?ignored /properties/a/$ref");
     assert_eq!(at(&lonely, 0, "/properties/a").min_length, None);
-    let newer = r##"{"$schema": "http://json-schema.org/draft-07/schema", "prefixItems": [true], "$anchor": "x"}"##;
-    assert_eq!(shown(&graph(&[("a.json", newer)]).1), "unknown-keyword /prefixItems\nunknown-keyword /$anchor");
+    let newer =
+        r##"{"$schema": "http://json-schema.org/draft-07/schema", "prefixItems": [true], "$anchor": "x"}"##;
+    assert_eq!(
+        shown(&graph(&[("a.json", newer)]).1),
+        "unknown-keyword /prefixItems\nunknown-keyword /$anchor"
+    );
 
     let nineteen = clean(&[(
         "a.json",
         r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": true, "items": {"$recursiveRef": "#"}, "additionalItems": true}"##,
     )]);
     assert_eq!(target(&nineteen, "/items"), "0# $recursiveAnchor");
-    assert_eq!(at(&nineteen, 0, "").items.map(|id| nineteen.schema(id).location.clone()), Some("/items".to_owned()));
-    let plain = clean(&[("a.json", r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#"}}"##)]);
+    assert_eq!(
+        at(&nineteen, 0, "").items.map(|id| nineteen.schema(id).location.clone()),
+        Some("/items".to_owned())
+    );
+    let plain = clean(&[(
+        "a.json",
+        r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#"}}"##,
+    )]);
     assert_eq!(target(&plain, "/items"), "0#");
     let wrong = r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#/x"}, "contains": true, "unevaluatedItems": false}"##;
-    assert_eq!(shown(&graph(&[("a.json", wrong)]).1), "invalid-schema /items/$recursiveRef\nunsupported /unevaluatedItems");
+    assert_eq!(
+        shown(&graph(&[("a.json", wrong)]).1),
+        "invalid-schema /items/$recursiveRef\nunsupported /unevaluatedItems"
+    );
 }
 
 #[test]
 fn vocabularies() {
-    let meta = ("meta.json", r##"{"$id": "https://own/meta", "$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/core": true, "https://json-schema.org/draft/2020-12/vocab/applicator": true, "https://own/vocab": false}}"##);
-    let schema = ("a.json", r##"{"$schema": "https://own/meta", "minLength": 1, "properties": {"a": {"minLength": "x"}}}"##);
+    let meta = (
+        "meta.json",
+        r##"{"$id": "https://own/meta", "$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/core": true, "https://json-schema.org/draft/2020-12/vocab/applicator": true, "https://own/vocab": false}}"##,
+    );
+    let schema = (
+        "a.json",
+        r##"{"$schema": "https://own/meta", "minLength": 1, "properties": {"a": {"minLength": "x"}}}"##,
+    );
     let graph_ = clean(&[schema, meta]);
     assert_eq!(at(&graph_, 0, "").min_length, None);
     assert_eq!(at(&graph_, 0, "").properties.len(), 1);
-    let required = ("meta.json", r##"{"$id": "https://own/meta", "$vocabulary": {"https://own/vocab": true}}"##);
+    let required =
+        ("meta.json", r##"{"$id": "https://own/meta", "$vocabulary": {"https://own/vocab": true}}"##);
     let plain = ("a.json", r##"{"$schema": "https://own/meta"}"##);
     assert_eq!(shown(&graph(&[plain, required]).1), "unsupported /$schema");
 }
@@ -396,7 +547,12 @@ fn options() {
 
 #[test]
 fn on_demand() {
-    let mut sources = Sources::from_texts(&[("a.json", "", r##"{"$id": "https://x.y/a.json", "items": {"$ref": "b.json#/$defs/c"}}"##)]).unwrap();
+    let mut sources = Sources::from_texts(&[(
+        "a.json",
+        "",
+        r##"{"$id": "https://x.y/a.json", "items": {"$ref": "b.json#/$defs/c"}}"##,
+    )])
+    .unwrap();
     sources.offer("b.json", "https://x.y/b.json", r##"{"$defs": {"c": {"$ref": "d.yaml#/Parts/e"}}}"##);
     sources.offer("d.yaml", "https://x.y/d.yaml", "Parts:\n  e: {type: string}\n  f: {nonsense: 1}\n");
     sources.offer("never.json", "https://x.y/never.json", "{");
@@ -406,7 +562,10 @@ fn on_demand() {
     assert_eq!(target(&graph, "/items"), "1#/$defs/c");
     let part = at(&graph, 2, "/Parts/e");
     assert_eq!(part.origin, Origin::Definition("e".to_owned()));
-    assert_eq!(graph.location(graph.ids().find(|id| graph.schema(*id).place == part.place).unwrap()), "https://x.y/d.yaml#/Parts/e");
+    assert_eq!(
+        graph.location(graph.ids().find(|id| graph.schema(*id).place == part.place).unwrap()),
+        "https://x.y/d.yaml#/Parts/e"
+    );
 
     let mut broken = Sources::from_texts(&[("a.json", "", r##"{"items": {"$ref": "b.json"}}"##)]).unwrap();
     broken.offer("b.json", "file:///b.json", "{");
@@ -417,12 +576,16 @@ fn on_demand() {
 #[test]
 fn pointers_through_references() {
     let (graph, problems) = graph(&[
-        ("a.json", r##"{"properties": {"r": {"$ref": "#/properties/s/properties/t"}, "s": {"$ref": "b.json"}}}"##),
+        (
+            "a.json",
+            r##"{"properties": {"r": {"$ref": "#/properties/s/properties/t"}, "s": {"$ref": "b.json"}}}"##,
+        ),
         ("b.json", r##"{"properties": {"t": {"type": "string"}}}"##),
     ]);
     assert_eq!(shown(&problems), "?pointer-through-reference /properties/r/$ref");
     assert_eq!(target(&graph, "/properties/r"), "1#/properties/t");
-    let (_, problems) = super::tests::graph(&[("a.json", r##"{"properties": {"r": {"$ref": "#/properties/r/x"}}}"##)]);
+    let (_, problems) =
+        super::tests::graph(&[("a.json", r##"{"properties": {"r": {"$ref": "#/properties/r/x"}}}"##)]);
     assert_eq!(shown(&problems), "reference-cycle /properties/r/$ref");
 }
 
@@ -431,8 +594,10 @@ fn depth_and_width() {
     let levels = (MAX_DEPTH - 2) / 2;
     let deep = r#"{"properties":{"a":"#.repeat(levels) + "true" + &"}}".repeat(levels);
     assert_eq!(clean(&[("a.json", &deep)]).schemas.len(), levels + 1);
-    let wide: Vec<String> = (0..20_000).map(|at| format!(r##""k{at}": {{"$ref": "#/$defs/k{}"}}"##, at / 2)).collect();
-    let text = format!(r#"{{"$defs": {{{}}}}}"#, wide.join(",").replace(r##"{"$ref": "#/$defs/k0"}"##, "true"));
+    let wide: Vec<String> =
+        (0..20_000).map(|at| format!(r##""k{at}": {{"$ref": "#/$defs/k{}"}}"##, at / 2)).collect();
+    let text =
+        format!(r#"{{"$defs": {{{}}}}}"#, wide.join(",").replace(r##"{"$ref": "#/$defs/k0"}"##, "true"));
     let start = std::time::Instant::now();
     assert_eq!(clean(&[("a.json", &text)]).schemas.len(), 20_001);
     assert!(start.elapsed().as_secs() < 10, "not linear");
@@ -442,9 +607,18 @@ fn depth_and_width() {
 #[test]
 fn mutations() {
     let seeds = [
-        ("a.json", r##"{"$id": "https://x.y/a", "$schema": "https://json-schema.org/draft/2020-12/schema", "type": ["object", "null"], "properties": {"a": {"$ref": "#/$defs/b"}, "c": {"$ref": "a#x", "minLength": 3}}, "$defs": {"b": {"$anchor": "x", "enum": [1, "é", null], "items": [true]}}, "oneOf": [{"$dynamicRef": "#x"}]}"##),
-        ("a.yaml", "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a/{b}:\n    parameters: &p\n      - {name: b, in: path, required: true, schema: {type: string}}\n    get:\n      parameters: *p\n      responses:\n        200: {$ref: '#/components/responses/r'}\ncomponents:\n  responses:\n    r: {description: é, content: {a/b: {schema: {$ref: '#/components/schemas/S'}}}}\n  schemas:\n    S: {type: object, properties: {x: {$ref: '#/components/schemas/S'}}}\n"),
-        ("a.json", r##"{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"$ref": "#/definitions/a"}], "dependencies": {"a": ["b"], "c": {"not": {}}}, "definitions": {"a": {"$id": "#q", "maximum": 1e5}, "b": {"$ref": "#q"}}}"##),
+        (
+            "a.json",
+            r##"{"$id": "https://x.y/a", "$schema": "https://json-schema.org/draft/2020-12/schema", "type": ["object", "null"], "properties": {"a": {"$ref": "#/$defs/b"}, "c": {"$ref": "a#x", "minLength": 3}}, "$defs": {"b": {"$anchor": "x", "enum": [1, "é", null], "items": [true]}}, "oneOf": [{"$dynamicRef": "#x"}]}"##,
+        ),
+        (
+            "a.yaml",
+            "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a/{b}:\n    parameters: &p\n      - {name: b, in: path, required: true, schema: {type: string}}\n    get:\n      parameters: *p\n      responses:\n        200: {$ref: '#/components/responses/r'}\ncomponents:\n  responses:\n    r: {description: é, content: {a/b: {schema: {$ref: '#/components/schemas/S'}}}}\n  schemas:\n    S: {type: object, properties: {x: {$ref: '#/components/schemas/S'}}}\n",
+        ),
+        (
+            "a.json",
+            r##"{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"$ref": "#/definitions/a"}], "dependencies": {"a": ["b"], "c": {"not": {}}}, "definitions": {"a": {"$id": "#q", "maximum": 1e5}, "b": {"$ref": "#q"}}}"##,
+        ),
     ];
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     let mut random = move |below: usize| {
@@ -453,7 +627,10 @@ fn mutations() {
         state ^= state << 17;
         usize::try_from(state >> 33).unwrap() % below.max(1)
     };
-    let words = ["{", "}", "[", "]", "\"", ":", ",", "null", "-1", "1e9", "\"$ref\"", "\"#\"", "true", "\\u", "\n", "&a ", "*a", "- ", "%", "~2", "#/", "\u{0}", "ß"];
+    let words = [
+        "{", "}", "[", "]", "\"", ":", ",", "null", "-1", "1e9", "\"$ref\"", "\"#\"", "true", "\\u", "\n",
+        "&a ", "*a", "- ", "%", "~2", "#/", "\u{0}", "ß",
+    ];
     for round in 0..2_000 {
         let (name, text) = seeds[round % seeds.len()];
         let mut bytes = text.as_bytes().to_vec();

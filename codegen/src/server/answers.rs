@@ -53,11 +53,7 @@ enum Writing {
 }
 
 /// Settles the answers of an operation.
-pub(super) fn answers(
-    contract: Contract<'_>,
-    plan: &Plan<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Answers {
+pub(super) fn answers(contract: Contract<'_>, plan: &Plan<'_>, diagnostics: &mut Diagnostics) -> Answers {
     let responses = &plan.operation.responses;
     let is_success = |status: Status| match status {
         Status::Code(code) => code < 400,
@@ -204,13 +200,7 @@ impl Payload {
 
 impl Case {
     fn empty(status: u16) -> Self {
-        Self {
-            name: reason(status),
-            doc: String::new(),
-            status,
-            payload: Payload::empty(),
-            reply: false,
-        }
+        Self { name: reason(status), doc: String::new(), status, payload: Payload::empty(), reply: false }
     }
 }
 

@@ -70,8 +70,7 @@ fn field(contract: Contract<'_>, plan: &ParameterPlan<'_>) -> TokenStream {
     paragraphs.push(place);
     let about = doc(&paragraphs);
     let name = ident(&plan.field);
-    let ty =
-        parameter.schema.map_or_else(|| quote!(String), |schema| contract.types.rust_type(schema));
+    let ty = parameter.schema.map_or_else(|| quote!(String), |schema| contract.types.rust_type(schema));
     let ty = if parameter.required { ty } else { quote!(Option<#ty>) };
     quote!(#about pub #name: #ty)
 }

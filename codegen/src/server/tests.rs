@@ -66,10 +66,7 @@ fn routes_are_a_few_lines() {
                }
            }"#,
     );
-    has(
-        &code,
-        r#"Ok(body) => call.answer_value(200, "application/json", Reply::new(body), None),"#,
-    );
+    has(&code, r#"Ok(body) => call.answer_value(200, "application/json", Reply::new(body), None),"#);
     has(&code, r#"Ok(body) => call.answer_bytes(200, "text/plain", Reply::new(body)),"#);
 }
 

@@ -1,4 +1,4 @@
-//! Puts a `Box` where a type would contain itself.
+//! Puts a `Box` where a type would contain itself, or too many others in a row.
 
 use super::{Body, Shapes, TypeId, TypeRef};
 
@@ -12,6 +12,42 @@ pub(super) fn insert(shapes: &mut Shapes) {
             wrap(ty, &|inner| components[inner.0 as usize] == component && component.1);
         }
         shapes.types[id.0 as usize].body = body;
+    }
+    shorten(shapes);
+}
+
+/// How many types may hold each other without a pointer between: their sizes add up, on the
+/// stack of whoever reads them.
+const INLINE: usize = 16;
+
+/// Breaks long chains of types that hold each other, counted from the innermost.
+fn shorten(shapes: &mut Shapes) {
+    let mut depths: Vec<Option<usize>> = vec![None; shapes.types.len()];
+    for root in shapes.ids() {
+        let mut work = vec![root];
+        while let Some(&id) = work.last() {
+            let at = id.0 as usize;
+            let mut inside = Vec::new();
+            targets(&shapes.types[at].body, &mut inside);
+            let open: Vec<TypeId> =
+                inside.iter().copied().filter(|t| depths[t.0 as usize].is_none()).collect();
+            if depths[at].is_some() || open.is_empty() {
+                work.pop();
+            } else {
+                work.extend(open);
+                continue;
+            }
+            if depths[at].is_some() {
+                continue;
+            }
+            let depth = |id: &TypeId| depths[id.0 as usize].unwrap_or_default();
+            let full: Vec<TypeId> = inside.iter().copied().filter(|t| depth(t) >= INLINE).collect();
+            let deepest = inside.iter().filter(|t| !full.contains(t)).map(depth).max();
+            depths[at] = Some(deepest.map_or(1, |depth| depth + 1));
+            for ty in direct_mut(&mut shapes.types[at].body) {
+                wrap(ty, &|inner| full.contains(&inner));
+            }
+        }
     }
 }
 
@@ -35,11 +71,12 @@ fn direct_mut(body: &mut Body) -> Vec<&mut TypeRef> {
     }
 }
 
+/// The types that stand in a body itself, not behind a pointer.
 fn targets(body: &Body, out: &mut Vec<TypeId>) {
     fn add(ty: &TypeRef, out: &mut Vec<TypeId>) {
         match ty {
             TypeRef::Named(id) => out.push(*id),
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => add(inner, out),
+            TypeRef::Nullable(inner) => add(inner, out),
             TypeRef::Tuple(inner) => inner.iter().for_each(|t| add(t, out)),
             _ => {}
         }
@@ -106,8 +143,7 @@ fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
                         break;
                     }
                 }
-                let cycle = members.len() > 1
-                    || edges[node].iter().any(|t| t.0 as usize == node);
+                let cycle = members.len() > 1 || edges[node].iter().any(|t| t.0 as usize == node);
                 for member in members {
                     result[member] = (node, cycle);
                 }
@@ -115,4 +151,32 @@ fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
         }
     }
     result
+}
+
+/// How many types stand inside each other at most, an array or a map between them ending the
+/// chain. The compiler descends that far, whether they are boxed or not.
+pub(super) fn depth(shapes: &Shapes) -> usize {
+    let mut known = vec![None; shapes.types.len()];
+    let mut deepest = 0;
+    for id in shapes.ids() {
+        // Without recursion: a type's depth is settled once those of its members are.
+        let mut work = vec![id];
+        while let Some(&at) = work.last() {
+            let index = at.0 as usize;
+            let mut inner = Vec::new();
+            targets(&shapes.types[index].body, &mut inner);
+            known[index].get_or_insert(0);
+            let open = inner.iter().find(|t| known[t.0 as usize].is_none());
+            match open {
+                Some(&next) => work.push(next),
+                None => {
+                    let below = inner.iter().filter_map(|t| known[t.0 as usize]).max();
+                    known[index] = Some(1 + below.unwrap_or(0));
+                    deepest = deepest.max(1 + below.unwrap_or(0));
+                    work.pop();
+                }
+            }
+        }
+    }
+    deepest
 }

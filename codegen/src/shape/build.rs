@@ -5,14 +5,72 @@ use std::collections::{BTreeMap, BTreeSet};
 use contract_runtime::Json;
 
 use super::{
-    Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId,
-    TypeRef, boxes,
+    Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef,
+    boxes,
 };
 use crate::{
     config::UnboundedIntegers,
     names,
     schema::{Graph, Origin, Schema, SchemaId, Types},
 };
+
+/// What generated modules import and macros of the runtime name, beside what `names` keeps free.
+const IMPORTED: &[&str] = &[
+    "AsRef",
+    "Contract",
+    "Default",
+    "Deserializer",
+    "From",
+    "FromMap",
+    "Into",
+    "IntoIterator",
+    "Key",
+    "Kind",
+    "MapAccess",
+    "PartialEq",
+    "Path",
+    "Read",
+    "Serialize",
+    "SerializeMap",
+    "Serializer",
+    "Tag",
+    "TryFrom",
+    "Undeclared",
+    "Validator",
+    "Violations",
+];
+
+/// A type name that nothing in a generated module bears already.
+fn type_name(wire: &str) -> String {
+    let name = names::type_name(wire);
+    if IMPORTED.contains(&name.as_str()) { format!("{name}Value") } else { name }
+}
+
+/// The names of an object's fields; `extra` is the generator's own. What tells clashing members
+/// apart is said in words: `a` and `A` are `lower_a` and `upper_a`.
+fn field_names(wires: &[&str]) -> Vec<String> {
+    let plain: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
+    let mut words = plain.clone();
+    names::make_distinct(wires, &mut words);
+    let mut order: Vec<usize> = (0..wires.len()).collect();
+    order.sort_by_key(|&i| wires[i]);
+    let mut out = vec![String::new(); wires.len()];
+    let mut taken = BTreeSet::new();
+    for i in order {
+        let base = match names::field_name(if words[i] == plain[i] { wires[i] } else { &words[i] }) {
+            name if name == "extra" => "extra_field".to_owned(),
+            name => name,
+        };
+        let mut name = base.clone();
+        let mut number = 1u32;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{}_{number}", base.trim_start_matches("r#"));
+        }
+        out[i] = name;
+    }
+    out
+}
 
 /// What the configuration says about shapes, selectors already settled.
 #[derive(Clone, Debug, Default)]
@@ -96,9 +154,7 @@ impl Shaper<'_> {
             }
             let name = match (&schema.origin, self.options.names.get(&id)) {
                 (_, Some(chosen)) => chosen.clone(),
-                (Origin::Root(n) | Origin::Definition(n) | Origin::Component(n), None) => {
-                    names::type_name(n)
-                }
+                (Origin::Root(n) | Origin::Definition(n) | Origin::Component(n), None) => type_name(n),
                 (Origin::Inline, None) => continue,
             };
             wanted.entry(name).or_default().push(id);
@@ -184,10 +240,7 @@ impl Shaper<'_> {
         }
         let ty = match conj.ids.as_slice() {
             [] => TypeRef::Json,
-            [id] if self.names.contains_key(id)
-                && conj.chosen.is_empty()
-                && conj.within == Types::ALL =>
-            {
+            [id] if self.names.contains_key(id) && conj.chosen.is_empty() && conj.within == Types::ALL => {
                 return self.named(*id, &conj);
             }
             _ => match self.reused(&conj) {
@@ -236,17 +289,19 @@ impl Shaper<'_> {
     /// A type that already has a name and holds all that this place accepts.
     fn reused(&mut self, conj: &Conj) -> Option<TypeRef> {
         let facts = self.facts(conj);
-        let candidates: Vec<SchemaId> = facts
-            .members
-            .iter()
-            .copied()
-            .filter(|id| self.names.contains_key(id))
-            .collect();
+        let candidates: Vec<SchemaId> =
+            facts.members.iter().copied().filter(|id| self.names.contains_key(id)).collect();
         for candidate in candidates.into_iter().rev() {
             let base = Conj::one(candidate);
             let known = self.facts(&base);
             // The base may allow null where this place does not, or the other way round.
             if known.types.contains(Types::NULL) {
+                continue;
+            }
+            // One branch or one JSON type of the base: the base's type is all of them together.
+            if known.holders.iter().any(|holder| conj.chosen.contains(holder))
+                || !conj.within.contains(known.types)
+            {
                 continue;
             }
             let added: Vec<SchemaId> =
@@ -300,9 +355,11 @@ impl Shaper<'_> {
                 return false;
             }
         }
-        if !schema.prefix_items.is_empty() || schema.additional_properties.is_some_and(|a| {
-            !says_nothing(self.graph.schema(a)) && self.graph.schema(a).boolean != Some(false)
-        }) {
+        if !schema.prefix_items.is_empty()
+            || schema.additional_properties.is_some_and(|a| {
+                !says_nothing(self.graph.schema(a)) && self.graph.schema(a).boolean != Some(false)
+            })
+        {
             return false;
         }
         // A list of strings out of a plain string is worth a type of its own.
@@ -352,11 +409,8 @@ impl Shaper<'_> {
         if let Some(ty) = self.union(conj, &facts, hint, slot) {
             return ty;
         }
-        let kinds = [
-            Types::BOOLEAN, Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT,
-        ];
-        let possible: Vec<Types> =
-            kinds.into_iter().filter(|k| !facts.types.and(*k).is_empty()).collect();
+        let kinds = [Types::BOOLEAN, Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT];
+        let possible: Vec<Types> = kinds.into_iter().filter(|k| !facts.types.and(*k).is_empty()).collect();
         match possible.as_slice() {
             [one] => self.single_kind(*one, conj, &facts, hint, slot),
             [] | [_, _, _, _, _] => TypeRef::Json,
@@ -394,7 +448,7 @@ impl Shaper<'_> {
         if let Some(id) = slot {
             return id;
         }
-        let name = self.unique(names::type_name(hint));
+        let name = self.unique(type_name(hint));
         let id = self.allocate(name, None, conj);
         self.bodies.insert(conj.clone(), TypeRef::Named(id));
         id
@@ -425,6 +479,11 @@ impl Shaper<'_> {
         if !facts.types.and(Types::NUMBER.without(Types::INTEGER)).is_empty() {
             return TypeRef::Number;
         }
+        let literals = facts.literals(self.graph).unwrap_or_default();
+        let mut literals = literals.into_iter().filter_map(Json::as_number);
+        if literals.any(|n| n.is_integer() && n.as_i64().is_none()) {
+            return TypeRef::Number;
+        }
         let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
         let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
         let fits = |n: &contract_runtime::Number| n.as_i64().is_some();
@@ -433,8 +492,8 @@ impl Shaper<'_> {
         let bounded = below.clone().any(fits) && above.clone().any(fits);
         if bounded || format("int64") || format("int32") {
             TypeRef::Int(IntKind::I64)
-        } else if format("uint64") || (below.clone().any(|n| n.as_u64().is_some())
-            && above.clone().any(|n| n.as_u64().is_some()))
+        } else if format("uint64")
+            || (below.clone().any(|n| n.as_u64().is_some()) && above.clone().any(|n| n.as_u64().is_some()))
         {
             TypeRef::Int(IntKind::U64)
         } else if self.options.exact_integers || above.clone().any(|n| !fits(n)) {
@@ -524,22 +583,21 @@ impl Shaper<'_> {
         let id = self.slot(conj, hint, slot);
         let required = facts.required(graph);
         let wires: Vec<&str> = declared.iter().map(|(n, ..)| *n).collect();
-        let mut rust: Vec<String> = wires.iter().map(|w| names::field_name(w)).collect();
-        for name in rust.iter_mut().filter(|n| n.as_str() == "extra") {
-            *name = "extra_field".to_owned();
-        }
-        names::make_distinct(&wires, &mut rust);
+        let rust = field_names(&wires);
         let mut fields = Vec::new();
         for ((wire, always, sometimes), name) in declared.into_iter().zip(rust) {
             let inner = format!("{hint}{}", names::variant_name(wire));
             let place = Conj::all(always.iter().copied());
-            let ty = if always.is_empty() {
+            let ty = if always.is_empty() && self.declared_by_every_branch(facts, wire) {
                 let options: BTreeSet<TypeRef> =
                     sometimes.iter().map(|&s| self.type_of(&Conj::one(s), &inner)).collect();
                 match options.iter().next() {
                     Some(only) if options.len() == 1 => only.clone(),
                     _ => TypeRef::Json,
                 }
+            } else if always.is_empty() {
+                // Where the condition does not hold, the member may be anything.
+                TypeRef::Json
             } else {
                 self.type_of(&place, &inner)
             };
@@ -562,6 +620,22 @@ impl Shaper<'_> {
         }
         self.shapes.types[id.0 as usize].body = Body::Struct(Struct { fields, additional });
         TypeRef::Named(id)
+    }
+
+    /// Whether some union declares a member in all its branches, so that it always applies.
+    fn declared_by_every_branch(&self, facts: &Facts, wire: &str) -> bool {
+        facts.holders.iter().any(|&holder| {
+            let schema = self.graph.schema(holder);
+            [&schema.one_of, &schema.any_of].into_iter().any(|branches| {
+                !branches.is_empty()
+                    && branches.iter().all(|&branch| {
+                        let members = self.facts(&Conj::one(branch)).members;
+                        members
+                            .iter()
+                            .any(|&m| self.graph.schema(m).properties.iter().any(|(n, _)| n == wire))
+                    })
+            })
+        })
     }
 
     fn is_secret(&self, place: &Conj) -> bool {
@@ -592,9 +666,9 @@ impl Shaper<'_> {
         .filter(|_| {
             // With declared members elsewhere in the conjunction `additionalProperties` speaks
             // about those too; only a schema that declares all of them leaves the rest typed.
-            let holders = schemas.iter().filter(|s| {
-                s.additional_properties.is_some() || !s.pattern_properties.is_empty()
-            });
+            let holders = schemas
+                .iter()
+                .filter(|s| s.additional_properties.is_some() || !s.pattern_properties.is_empty());
             holders.count() == 1
         })
     }

@@ -99,13 +99,7 @@ impl Facts {
         self.members.push(id);
     }
 
-    fn follow_conditions(
-        &mut self,
-        graph: &Graph,
-        id: SchemaId,
-        conj: &Conj,
-        seen: &mut BTreeSet<SchemaId>,
-    ) {
+    fn follow_conditions(&mut self, graph: &Graph, id: SchemaId, conj: &Conj, seen: &mut BTreeSet<SchemaId>) {
         let schema = graph.schema(id);
         let mut next: Vec<SchemaId> = schema.then.iter().chain(&schema.otherwise).copied().collect();
         next.extend(schema.dependent_schemas.iter().map(|(_, id)| *id));
@@ -135,10 +129,7 @@ impl Facts {
     /// Names of the members that must be there.
     #[must_use]
     pub fn required<'g>(&self, graph: &'g Graph) -> BTreeSet<&'g str> {
-        self.members
-            .iter()
-            .flat_map(|&id| graph.schema(id).required.iter().map(String::as_str))
-            .collect()
+        self.members.iter().flat_map(|&id| graph.schema(id).required.iter().map(String::as_str)).collect()
     }
 
     /// Declared members in order: name, schemas that always apply, schemas that apply sometimes.

@@ -2,9 +2,7 @@
 
 use contract_runtime::{Contract, Map, Number, violation::Violations};
 
-use crate::types::{
-    CatalogKey, ItemRef, LocationName, LocationRef, Quantity, QuantityAmount, QuantityUnit,
-};
+use crate::types::{CatalogKey, ItemRef, LocationName, LocationRef, Quantity, QuantityAmount, QuantityUnit};
 
 impl Quantity {
     /// An amount of SCU, exact: `Quantity::scu("12.5".parse()?)`.
@@ -88,6 +86,9 @@ mod tests {
     #[test]
     fn half_a_piece_is_refused() {
         let half = Quantity::of(Number::decimal(5, 1), QuantityUnit::Piece).unwrap_err();
-        assert_eq!((half.as_slice()[0].pointer.as_str(), half.as_slice()[0].keyword), ("/amount", "multipleOf"));
+        assert_eq!(
+            (half.as_slice()[0].pointer.as_str(), half.as_slice()[0].keyword),
+            ("/amount", "multipleOf")
+        );
     }
 }

@@ -888,6 +888,10 @@ impl RemoveBlueprintBuilder {
 impl Contract for RemoveBlueprint {
     const VALIDATOR: Validator = schemas::validator(131);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.key.as_ref().is_none_or(|value| value.is_valid())

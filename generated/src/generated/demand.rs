@@ -63,6 +63,10 @@ impl DemandReason {
 impl Contract for DemandReason {
     const VALIDATOR: Validator = schemas::validator(366);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
@@ -585,6 +589,10 @@ impl OrgDemandBuilder {
 impl Contract for OrgDemand {
     const VALIDATOR: Validator = schemas::validator(343);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.updated_at.is_valid() && self.materials.len() <= 5000
             && self.materials.iter().all(|value| value.is_valid())

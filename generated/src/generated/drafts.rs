@@ -256,6 +256,10 @@ impl DraftKind {
 impl Contract for DraftKind {
     const VALIDATOR: Validator = schemas::validator(262);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
@@ -948,6 +952,10 @@ impl PanelType {
 impl Contract for PanelType {
     const VALIDATOR: Validator = schemas::validator(537);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {

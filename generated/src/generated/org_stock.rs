@@ -2969,6 +2969,10 @@ impl OrgStockEntryBuilder {
 impl Contract for OrgStockEntry {
     const VALIDATOR: Validator = schemas::validator(369);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.version.is_valid() && self.holder.is_valid()
             && self.quantity.is_valid()
@@ -4681,6 +4685,10 @@ impl WithheldHolderBuilder {
 impl Contract for WithheldHolder {
     const VALIDATOR: Validator = schemas::validator(397);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         !(self.extra.contains_key("name") || self.extra.contains_key("ref"))
     }

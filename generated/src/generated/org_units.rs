@@ -234,6 +234,10 @@ impl OrgUnitKind {
 impl Contract for OrgUnitKind {
     const VALIDATOR: Validator = schemas::validator(441);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {

@@ -335,6 +335,10 @@ impl ProblemBuilder {
 impl Contract for Problem {
     const VALIDATOR: Validator = schemas::validator(469);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
             && contract::holds(&self.code, schemas::validator(471))
@@ -480,6 +484,10 @@ impl ProblemErrorBuilder {
 impl Contract for ProblemError {
     const VALIDATOR: Validator = schemas::validator(486);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.pointer.is_valid()
             && self

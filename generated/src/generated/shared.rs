@@ -1016,6 +1016,10 @@ impl ItemRefBuilder {
 impl Contract for ItemRef {
     const VALIDATOR: Validator = schemas::validator(293);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.bt.as_ref().is_none_or(|value| value.is_valid())
             && self
@@ -1255,6 +1259,10 @@ impl KeyedItemRefBuilder {
 impl Contract for KeyedItemRef {
     const VALIDATOR: Validator = schemas::validator(314);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.bt.is_valid()
             && self
@@ -1673,6 +1681,10 @@ impl LocationRefBuilder {
 impl Contract for LocationRef {
     const VALIDATOR: Validator = schemas::validator(320);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.uex.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| value.is_valid())
@@ -2090,6 +2102,10 @@ impl OpOutcomeBuilder {
 impl Contract for OpOutcome {
     const VALIDATOR: Validator = schemas::validator(77);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499
             && self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -2171,6 +2187,10 @@ impl OpResult {
 impl Contract for OpResult {
     const VALIDATOR: Validator = schemas::validator(86);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
@@ -2430,7 +2450,7 @@ impl PieceQuantityBuilder {
         };
         let value = PieceQuantity {
             amount,
-            unit: self.unit.unwrap_or_else(|| QuantityUnit::Piece),
+            unit: self.unit.unwrap_or(QuantityUnit::Piece),
             extra: self.extra,
         };
         value.validate().map(|()| value)
@@ -2440,6 +2460,10 @@ impl PieceQuantityBuilder {
 impl Contract for PieceQuantity {
     const VALIDATOR: Validator = schemas::validator(510);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && matches!(& self.unit, QuantityUnit::Piece)
             && (!matches!(& self.unit, QuantityUnit::Piece)
@@ -2753,6 +2777,10 @@ impl QuantityBuilder {
 impl Contract for Quantity {
     const VALIDATOR: Validator = schemas::validator(501);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.amount.is_valid()
             && (!matches!(& self.unit, QuantityUnit::Piece)
@@ -2896,6 +2924,10 @@ impl RemovalChannel {
 impl Contract for RemovalChannel {
     const VALIDATOR: Validator = schemas::validator(650);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
@@ -3021,6 +3053,10 @@ impl RemovedByBuilder {
 impl Contract for RemovedBy {
     const VALIDATOR: Validator = schemas::validator(643);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.channel.is_valid()
             && self.client_id.as_ref().is_none_or(|value| value.is_valid())
@@ -3400,6 +3436,10 @@ impl WarningCode {
 impl Contract for WarningCode {
     const VALIDATOR: Validator = schemas::validator(95);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {

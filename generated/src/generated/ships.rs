@@ -1569,6 +1569,10 @@ impl UpsertShipBuilder {
 impl Contract for UpsertShip {
     const VALIDATOR: Validator = schemas::validator(159);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.external_id.is_valid()

@@ -1,11 +1,6 @@
 //! Settles references: in rounds, until nothing that was found leads to anything new.
 
-use crate::{
-    diagnostics::Diagnostic,
-    load::uri,
-    schema::Origin,
-    tree::SourceId,
-};
+use crate::{diagnostics::Diagnostic, load::uri, schema::Origin, tree::SourceId};
 
 use super::{
     super::{
@@ -46,7 +41,9 @@ impl<'t> Discovery<'t> {
     fn settle(&mut self, pending: &Pending<'t>) -> Result<(), Lost> {
         let mut target = match self.target(pending) {
             // Anchors are known only once their document was walked.
-            Err(Lost::Anchor { uri, .. }) if self.walk_named(&uri, pending.dialect) => self.target(pending)?,
+            Err(Lost::Anchor { uri, .. }) if self.walk_named(&uri, pending.dialect) => {
+                self.target(pending)?
+            }
             other => other?,
         };
         let object = matches!(pending.expect, Expect::Object(_));
@@ -114,7 +111,9 @@ impl<'t> Discovery<'t> {
             let origin = match target.pointer.rsplit_once('/') {
                 // Positions that no keyword makes a schema: `#/fragments/x` is as good as `$defs`.
                 Some((_, last)) => Origin::Definition(crate::tree::unescape(last).into_owned()),
-                None => Origin::Root(self.sources.get(target.source).map(|s| stem(&s.name)).unwrap_or_default()),
+                None => {
+                    Origin::Root(self.sources.get(target.source).map(|s| stem(&s.name)).unwrap_or_default())
+                }
             };
             let Target { source, pointer, tree, .. } = target;
             let what = What::Schema(origin);

@@ -48,7 +48,9 @@ impl<'t> Parser<'_, 't> {
         }
         let here = join(&node.pointer, &member.key);
         let members = member.value.members().iter();
-        members.filter_map(|each| Some((each.key.clone(), self.id_at(node, &join(&here, &each.key))?))).collect()
+        members
+            .filter_map(|each| Some((each.key.clone(), self.id_at(node, &join(&here, &each.key))?)))
+            .collect()
     }
 
     pub(super) fn items(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {
@@ -113,7 +115,8 @@ impl<'t> Parser<'_, 't> {
         let mut seen = HashSet::new();
         let mut out = Vec::new();
         for (at, name) in names.iter().enumerate() {
-            let place = Place { pointer: format!("{}/{at}", place.pointer), span: name.span, ..place.clone() };
+            let place =
+                Place { pointer: format!("{}/{at}", place.pointer), span: name.span, ..place.clone() };
             match name.as_str() {
                 Some(text) if seen.insert(text) => out.push(text.to_owned()),
                 Some(text) => self.invalid(place, format!("`{text}` is in `{keyword}` twice"), None),
@@ -138,7 +141,9 @@ impl<'t> Parser<'_, 't> {
     pub(super) fn anchor(&mut self, node: &Node<'t>, member: &Member) {
         let Some(text) = self.text(node, member) else { return };
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '-' | '_' | '.');
-        if !text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') || !text.chars().all(good) {
+        if !text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            || !text.chars().all(good)
+        {
             self.wrong(node, member, "a plain name: letters, digits, `-`, `_`, `.`");
         }
     }
@@ -184,7 +189,9 @@ impl<'t> Parser<'_, 't> {
     pub(super) fn types(&mut self, node: &Node<'t>, member: &Member) -> Option<Types> {
         let list = match &member.value.value {
             Value::String(_) => std::slice::from_ref(&member.value),
-            Value::Array(names) if !names.is_empty() && node.dialect.draft != Draft::OpenApi30 => names.as_slice(),
+            Value::Array(names) if !names.is_empty() && node.dialect.draft != Draft::OpenApi30 => {
+                names.as_slice()
+            }
             Value::Array(_) if node.dialect.draft == Draft::OpenApi30 => {
                 self.wrong(node, member, "one type in OpenAPI 3.0");
                 return None;
@@ -213,7 +220,11 @@ impl<'t> Parser<'_, 't> {
                 Some(other) => {
                     let known = ["null", "boolean", "integer", "number", "string", "array", "object"];
                     let near = nearest(other, known).map(|near| format!("did you mean `{near}`?"));
-                    self.invalid(place, format!("`{other}` is not a type of {}", node.dialect.name()), near.as_deref());
+                    self.invalid(
+                        place,
+                        format!("`{other}` is not a type of {}", node.dialect.name()),
+                        near.as_deref(),
+                    );
                     continue;
                 }
                 None => {

@@ -95,9 +95,10 @@ impl Answers {
         });
         let refusal = (self.refusals.len() > 1).then(|| {
             let about = doc(&[format!("What `{}` refuses with.", self.operation)]);
-            let variants = self.refusals.iter().map(|case| {
-                case.variant(matches!(case.payload.writing, Writing::Empty), &case.payload.ty)
-            });
+            let variants = self
+                .refusals
+                .iter()
+                .map(|case| case.variant(matches!(case.payload.writing, Writing::Empty), &case.payload.ty));
             enumeration(&self.refusal_enum, &about, variants)
         });
         quote!(#success #refusal)
@@ -120,22 +121,14 @@ impl Case {
     }
 
     fn variant(&self, unit: bool, ty: &TokenStream) -> TokenStream {
-        let text = if self.doc.is_empty() {
-            format!("Status {}.", self.status)
-        } else {
-            markdown(&self.doc)
-        };
+        let text = if self.doc.is_empty() { format!("Status {}.", self.status) } else { markdown(&self.doc) };
         let about = doc(&[text]);
         let name = ident(&self.name);
         if unit { quote!(#about #name) } else { quote!(#about #name(#ty)) }
     }
 }
 
-fn enumeration(
-    name: &str,
-    about: &TokenStream,
-    variants: impl Iterator<Item = TokenStream>,
-) -> TokenStream {
+fn enumeration(name: &str, about: &TokenStream, variants: impl Iterator<Item = TokenStream>) -> TokenStream {
     let name = ident(name);
     quote! {
         #about

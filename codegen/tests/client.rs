@@ -1,0 +1,336 @@
+//! A small contract with everything that the engine cannot carry by itself, through `lower`,
+//! progenitor and `refine`. What is generated stands in `client/`; `UPDATE=1` writes it anew.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::{fs, path::Path};
+
+use contract_codegen::{
+    api::{Api, Header, MediaType, Operation, Parameter, ParameterIn, RequestBody, Response, Status},
+    client::{ClientOptions, client},
+    config::OperationConfig,
+    diagnostics::Diagnostics,
+    lower::lower,
+    operations::{Contract, operations},
+    rust_types::RustTypes,
+    schema::{Graph, Resource, Schema, SchemaId, Types},
+    tree::{Place, SourceId},
+};
+use contract_runtime::{Json, Number};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+const TEXT: SchemaId = SchemaId(0);
+const LIMIT: SchemaId = SchemaId(1);
+const KEY: SchemaId = SchemaId(2);
+const SHIP: SchemaId = SchemaId(3);
+const PAGE: SchemaId = SchemaId(4);
+const CHANGES: SchemaId = SchemaId(5);
+const PROBLEM: SchemaId = SchemaId(6);
+const TEXTS: SchemaId = SchemaId(7);
+const MAYBE: SchemaId = SchemaId(8);
+const SHIPS: SchemaId = SchemaId(9);
+const OTHER: SchemaId = SchemaId(10);
+
+struct Shapes;
+
+impl RustTypes for Shapes {
+    fn rust_type(&self, schema: SchemaId) -> TokenStream {
+        match schema {
+            TEXT => quote!(String),
+            LIMIT => quote!(i64),
+            KEY => quote!(super::types::IdempotencyKey),
+            SHIP => quote!(super::types::Ship),
+            PAGE => quote!(super::types::ShipPage),
+            CHANGES => quote!(super::types::ShipChangeSet),
+            PROBLEM => quote!(super::types::Problem),
+            TEXTS => quote!(Vec<String>),
+            MAYBE => quote!(Nullable<String>),
+            SHIPS => quote!(Vec<super::types::Ship>),
+            _ => quote!(super::types::Other),
+        }
+    }
+
+    fn is_scalar(&self, schema: SchemaId) -> bool {
+        matches!(schema, TEXT | LIMIT | KEY)
+    }
+}
+
+fn graph() -> Graph {
+    let number = |text: &str| Some(Number::parse(text).unwrap());
+    let plain = |location: &str| Schema { location: location.to_owned(), ..Schema::default() };
+    let schemas = vec![
+        Schema { types: Some(Types::STRING), max_length: Some(64), ..plain("/text") },
+        Schema {
+            types: Some(Types::INTEGER),
+            minimum: number("1"),
+            maximum: number("1000"),
+            default: Some(Json::parse(b"500").unwrap()),
+            ..plain("/limit")
+        },
+        Schema {
+            types: Some(Types::STRING),
+            min_length: Some(8),
+            max_length: Some(128),
+            pattern: Some("^[A-Za-z0-9._~-]+$".to_owned()),
+            ..plain("/key")
+        },
+        plain("/ship"),
+        plain("/page"),
+        plain("/changes"),
+        plain("/problem"),
+        Schema { types: Some(Types::ARRAY), items: Some(TEXT), ..plain("/texts") },
+        Schema { types: Some(Types::STRING.or(Types::NULL)), ..plain("/maybe") },
+        Schema { types: Some(Types::ARRAY), items: Some(SHIP), ..plain("/ships") },
+        plain("/other"),
+    ];
+    let resource = Resource {
+        uri: "https://exchange.example/test".to_owned(),
+        source: SourceId(0),
+        root: None,
+        dynamic_anchors: Vec::new(),
+    };
+    Graph { schemas, resources: vec![resource] }
+}
+
+fn parameter(name: &str, location: ParameterIn, required: bool, schema: SchemaId) -> Parameter {
+    let query = location == ParameterIn::Query;
+    Parameter {
+        place: Place { pointer: format!("/parameters/{name}"), ..Place::default() },
+        name: name.to_owned(),
+        location,
+        required,
+        deprecated: false,
+        description: Some(format!("The {name}.")),
+        style: if query { "form" } else { "simple" }.to_owned(),
+        explode: query,
+        allow_reserved: false,
+        schema: Some(schema),
+        content: None,
+    }
+}
+
+fn media(name: &str, schema: SchemaId) -> MediaType {
+    MediaType { name: name.to_owned(), schema: Some(schema), encoding: Vec::new() }
+}
+
+fn response(status: Status, description: &str, content: Vec<MediaType>) -> Response {
+    Response {
+        place: Place::default(),
+        status,
+        description: description.to_owned(),
+        content,
+        headers: Vec::new(),
+    }
+}
+
+fn problem() -> Response {
+    let headers = vec![Header {
+        name: "Retry-After".to_owned(),
+        required: false,
+        description: None,
+        schema: Some(LIMIT),
+    }];
+    let content = vec![media("application/problem+json", PROBLEM)];
+    Response { headers, ..response(Status::Default, "A refusal.", content) }
+}
+
+fn operation(method: &str, path: &str, id: &str) -> Operation {
+    Operation {
+        place: Place { pointer: format!("/paths/{id}"), ..Place::default() },
+        id: id.to_owned(),
+        method: method.to_owned(),
+        path: path.to_owned(),
+        ..Operation::default()
+    }
+}
+
+fn body(content: Vec<MediaType>, required: bool) -> Option<RequestBody> {
+    Some(RequestBody {
+        place: Place::default(),
+        required,
+        description: Some("What changes.".to_owned()),
+        content,
+    })
+}
+
+fn api() -> Api {
+    use ParameterIn::{Header, Path, Query};
+    let scope = |name: &str| vec![("member".to_owned(), vec![name.to_owned()])];
+    let json = "application/json";
+    let operations = vec![
+        Operation {
+            summary: Some("Ships of a member".to_owned()),
+            description: Some("One page of the member's ships [A1], see `hangar`.".to_owned()),
+            parameters: vec![
+                parameter("DPoP", Header, true, TEXT),
+                parameter("shipId", Path, true, TEXT),
+                parameter("cursor", Query, false, TEXT),
+                parameter("limit", Query, false, LIMIT),
+                parameter("tag", Query, false, TEXTS),
+                parameter("type", Query, true, TEXT),
+            ],
+            responses: vec![response(Status::Code(200), "A page.", vec![media(json, PAGE)]), problem()],
+            security: vec![scope("hangar.read"), scope("hangar.write")],
+            ..operation("GET", "/ships/{shipId}/parts", "ships_read")
+        },
+        Operation {
+            summary: Some("Change ships".to_owned()),
+            parameters: vec![
+                parameter("DPoP", Header, true, TEXT),
+                parameter("Idempotency-Key", Header, true, KEY),
+                parameter("X-Note", Header, false, MAYBE),
+            ],
+            request_body: body(vec![media("application/merge-patch+json", CHANGES)], true),
+            responses: vec![
+                response(Status::Code(200), "Done.", vec![media("application/ship+json", SHIP)]),
+                response(Status::Code(202), "Later.", Vec::new()),
+                response(Status::Code(409), "Conflict.", vec![media("application/problem+json", PROBLEM)]),
+                problem(),
+            ],
+            security: vec![scope("hangar.write")],
+            ..operation("POST", "/ships/changes", "ships_write")
+        },
+        Operation {
+            deprecated: true,
+            parameters: vec![parameter("body", Path, true, TEXT)],
+            responses: vec![
+                response(Status::Code(204), "Gone.", Vec::new()),
+                response(Status::Code(404), "Unknown.", vec![media(json, PROBLEM)]),
+                response(Status::Code(409), "In use.", vec![media(json, OTHER)]),
+            ],
+            ..operation("DELETE", "/ships/{body}", "shipRemove")
+        },
+        Operation {
+            request_body: body(vec![media(json, SHIPS)], false),
+            responses: vec![response(Status::Code(200), "A picture.", vec![media("image/png", TEXT)])],
+            ..operation("PUT", "/ships/picture", "picture")
+        },
+        Operation {
+            request_body: body(vec![media("text/csv", TEXT)], true),
+            responses: vec![response(Status::Range(2), "Read.", Vec::new()), problem()],
+            ..operation("POST", "/ships/import", "import")
+        },
+    ];
+    Api { title: "Hangar".to_owned(), version: "1.0.0".to_owned(), operations, ..Api::default() }
+}
+
+fn options() -> ClientOptions {
+    ClientOptions { transport_parameters: vec!["dpop".to_owned()], ..ClientOptions::default() }
+}
+
+/// The table that the client describes its calls with.
+fn table(api: &Api) -> TokenStream {
+    let config = OperationConfig {
+        idempotency_header: Some("Idempotency-Key".to_owned()),
+        hidden_headers: vec!["DPoP".to_owned()],
+    };
+    let contract = Contract { api, graph: &graph(), types: &Shapes, config: &config };
+    operations(contract, &mut Diagnostics::new())
+}
+
+fn expect(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client").join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        expected == text,
+        "{name} differs; look at it and run `UPDATE=1 cargo test -p contract-codegen --test client`"
+    );
+}
+
+#[test]
+fn a_client_is_generated() {
+    let module = client(&api(), &graph(), &Shapes, &options()).unwrap();
+    assert!(module.diagnostics.is_empty());
+    let text = prettyplease::unparse(&syn::parse2(module.tokens).unwrap());
+    // `client_runs.rs` compiles and calls what this writes.
+    for foreign in ["progenitor", "reqwest", "Lowered", "api-version", "#[allow", "DPoP"] {
+        assert!(!text.contains(foreign), "{foreign} is left");
+    }
+    expect("client.rs", &text);
+    expect("operations.rs", &prettyplease::unparse(&syn::parse2(table(&api())).unwrap()));
+    let losses: String = module
+        .losses
+        .iter()
+        .map(|loss| format!("{}: {} -> {}\n", loss.place.pointer, loss.what, loss.enforced))
+        .collect();
+    expect("losses.txt", &losses);
+}
+
+#[test]
+fn the_lowered_document_is_plain_openapi_3_0() {
+    let lowered = lower(&api(), &graph(), &Shapes, &options());
+    assert!(lowered.diagnostics.is_empty());
+    let text = serde_json::to_string_pretty(&lowered.document).unwrap();
+    expect("lowered.json", &(text + "\n"));
+}
+
+#[test]
+fn generation_is_repeatable() {
+    let print = || client(&api(), &graph(), &Shapes, &options()).unwrap().tokens.to_string();
+    assert_eq!(print(), print());
+}
+
+/// What cannot be carried is refused by name, or left out with a warning; the rest stays.
+#[test]
+fn unsupported_operations_are_refused_or_skipped() {
+    use ParameterIn::{Cookie, Path, Query};
+    let ok = || vec![response(Status::Code(200), "", vec![media("application/json", SHIP)])];
+    let with = |parameters: Vec<Parameter>| Operation {
+        parameters,
+        responses: ok(),
+        ..operation("GET", "/odd", "odd")
+    };
+    let check = |odd: Operation, reason: &str| {
+        let mut api = api();
+        api.operations.push(odd);
+        let error = client(&api, &graph(), &Shapes, &options()).unwrap_err();
+        let messages: Vec<_> = error.iter().map(|each| each.message.clone()).collect();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].starts_with("`odd` has no method"), "{messages:?}");
+        assert!(messages[0].contains(reason), "{messages:?}");
+
+        let skip = ClientOptions { skip_unsupported: true, ..options() };
+        let module = client(&api, &graph(), &Shapes, &skip).unwrap();
+        assert_eq!(module.diagnostics.len(), 1);
+        assert!(!module.tokens.to_string().contains("fn odd"));
+        assert!(module.tokens.to_string().contains("fn ships_read"));
+    };
+    check(with(vec![parameter("session", Cookie, false, TEXT)]), "cookie parameter `session`");
+    check(with(vec![parameter("filter", Query, false, SHIP)]), "neither a plain value nor a list");
+    check(with(vec![parameter("lost", Path, true, TEXT)]), "path parameter `lost` is not in the path");
+    check(
+        with(vec![Parameter {
+            content: Some("application/json".to_owned()),
+            ..parameter("filter", Query, false, SHIP)
+        }]),
+        "parameter `filter` with `content`",
+    );
+    check(
+        with(vec![Parameter { style: "deepObject".to_owned(), ..parameter("filter", Query, false, TEXT) }]),
+        "style `deepObject`",
+    );
+    check(Operation { path: "/odd/{x}".to_owned(), ..with(Vec::new()) }, "the path's `{x}` is no parameter");
+    check(
+        Operation { request_body: body(vec![media("multipart/form-data", SHIP)], true), ..with(Vec::new()) },
+        "a body of `multipart/form-data`",
+    );
+    check(
+        Operation {
+            responses: vec![
+                response(Status::Code(200), "", vec![media("application/json", SHIP)]),
+                response(Status::Code(201), "", vec![media("application/json", PAGE)]),
+            ],
+            ..operation("GET", "/odd", "odd")
+        },
+        "several types",
+    );
+    check(Operation { method: "QUERY".to_owned(), ..with(Vec::new()) }, "method `QUERY`");
+    check(
+        Operation { path: "/ships/picture".to_owned(), method: "PUT".to_owned(), ..with(Vec::new()) },
+        "same method and path",
+    );
+}

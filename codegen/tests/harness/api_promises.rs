@@ -1,0 +1,141 @@
+//! The generated client against the generated server, without a network between them.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    task::{Context as Task, Poll, Waker},
+};
+
+use axum::body::{Body, to_bytes};
+use contract_runtime::{
+    Contract,
+    client::Bytes,
+    operation::Operation,
+    server::{Context, Rejection, Reply, Response, Router, RouterOptions},
+    transport::{Sending, Transport},
+};
+use tower::ServiceExt;
+
+use crate::api::{
+    client::{Client, Error},
+    operations::OperationId,
+    server::{AddShip, ReadShip, Refusal, Service, router},
+    types::{NewShip, Problem, ProblemCode, ReadShipWithItem, Ship, ShipId},
+};
+
+struct Fleet;
+
+fn ship(id: &str) -> Ship {
+    let json = format!(r#"{{"id":"{id}","name":"n","built":2950}}"#);
+    Ship::parse_valid(json.as_bytes()).unwrap()
+}
+
+impl Service for Fleet {
+    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+        let operation = context.operation().map_or("none", |o| o.id);
+        let text = format!(r#"{{"type":"{operation}: {rejection:?}","status":400}}"#);
+        let response =
+            http::Response::builder().status(400).header("Content-Type", "application/problem+json");
+        response.body(Body::from(text.replace('\\', "").replace("\"{", "{"))).unwrap()
+    }
+
+    async fn read_ship(&self, request: ReadShip) -> Result<Reply<Ship>, Refusal> {
+        assert_eq!(request.depth, Some(2));
+        assert_eq!(request.x_trace.as_deref(), Some("trace"));
+        assert_eq!(request.with, Some(vec![ReadShipWithItem::Crew, ReadShipWithItem::Cargo]));
+        if request.ship_id == "none" {
+            let problem = br#"{"type":"about:blank","status":404,"code":"NOT_FOUND"}"#;
+            return Err(Refusal::new(http::StatusCode::NOT_FOUND, Problem::parse_valid(problem).unwrap()));
+        }
+        Ok(Reply::new(ship(request.ship_id.as_str()))
+            .with_header(http::header::ETAG, http::HeaderValue::from_static("\"1\"")))
+    }
+
+    async fn add_ship(&self, request: AddShip) -> Result<Ship, Refusal> {
+        assert_eq!(request.undeclared, ["/colour"]);
+        Ok(ship("new"))
+    }
+}
+
+/// Hands requests to a router.
+struct Direct(Router);
+
+impl Transport for Direct {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+        let router = self.0.clone();
+        Box::pin(async move {
+            let response = router.oneshot(request.map(Body::from)).await.unwrap();
+            let (head, body) = response.into_parts();
+            Ok(http::Response::from_parts(head, to_bytes(body, usize::MAX).await.unwrap()))
+        })
+    }
+}
+
+fn client() -> Client {
+    Client::new(
+        "https://fleet.example/v1",
+        Direct(Router::new().nest("/v1", router(Arc::new(Fleet), RouterOptions::default()))),
+    )
+}
+
+/// Nothing here waits for anything but itself.
+fn run<T>(call: impl Future<Output = T>) -> T {
+    let mut call = pin!(call);
+    for _ in 0..1000 {
+        if let Poll::Ready(value) = call.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
+            return value;
+        }
+    }
+    panic!("pending")
+}
+
+fn id(text: &str) -> ShipId {
+    ShipId::new(text).unwrap()
+}
+
+const WITH: &[&ReadShipWithItem] = &[&ReadShipWithItem::Crew, &ReadShipWithItem::Cargo];
+
+#[test]
+fn parameters_arrive_and_answers_come_back() {
+    let answer = run(client().read_ship(&id("a"), Some("trace"), Some(2), WITH)).unwrap();
+    assert_eq!(answer.header("etag"), Some("\"1\""));
+    assert_eq!(answer.body, ship("a"));
+    assert_eq!(answer.body.undeclared(9), ["/built"]);
+}
+
+#[test]
+fn refusals_are_typed() {
+    let error = run(client().read_ship(&id("none"), Some("trace"), Some(2), WITH)).unwrap_err();
+    assert_eq!(error.status().unwrap().as_u16(), 404);
+    assert_eq!(error.body().unwrap().code, Some(ProblemCode::NotFound));
+}
+
+#[test]
+fn what_breaks_the_contract_is_not_sent() {
+    let error = run(client().read_ship(&id("a"), Some("longer than 8"), Some(2), WITH)).unwrap_err();
+    assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
+    let error = run(client().read_ship(&id("a"), None, Some(4), WITH)).unwrap_err();
+    assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
+}
+
+#[test]
+fn what_the_server_does_not_know_goes_to_reject() {
+    let error = run(client().scrap_ship(&id("a"))).unwrap_err();
+    assert_eq!(error.status().unwrap().as_u16(), 400);
+    assert!(error.body().unwrap().r#type.starts_with("scrapShip: NotImplemented"), "{error:?}");
+}
+
+#[test]
+fn bodies_arrive_with_what_nobody_declared() {
+    let body = NewShip::parse_valid(br#"{"name":"n","colour":"red"}"#).unwrap();
+    assert_eq!(run(client().add_ship(&body)).unwrap().body, ship("new"));
+}
+
+#[test]
+fn operations_carry_their_scopes() {
+    let scopes = |id: OperationId| id.operation().scopes.to_vec();
+    assert_eq!(scopes(OperationId::ReadShip), [["fleet.read"]]);
+    assert_eq!(scopes(OperationId::ScrapShip), [["fleet.read", "fleet.write"]]);
+    assert!(!OperationId::AddShip.operation().anonymous);
+}

@@ -1,0 +1,218 @@
+//! Every case's output, compiled with warnings denied, and its types.
+//!
+//! Written by `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
+#![deny(warnings, clippy::all)]
+#![allow(dead_code, reason = "what a case does not ask for is part of the output all the same")]
+#![allow(clippy::redundant_comparisons, clippy::module_inception, reason = "the contracts are like that")]
+#![allow(unexpected_cfgs, reason = "features of the crate that output usually belongs to")]
+
+use crate::model::{Model, models};
+
+#[path = "../cases/additional_false/expected/root.rs"]
+pub mod additional_false;
+#[path = "../cases/additional_typed/expected/root.rs"]
+pub mod additional_typed;
+#[path = "../cases/areas/expected/root.rs"]
+pub mod areas;
+#[path = "../cases/array_limits/expected/root.rs"]
+pub mod array_limits;
+#[path = "../cases/boolean_schemas/expected/root.rs"]
+pub mod boolean_schemas;
+#[path = "../cases/combined_types/expected/root.rs"]
+pub mod combined_types;
+#[path = "../cases/const_members/expected/root.rs"]
+pub mod const_members;
+#[path = "../cases/const_without_type/expected/root.rs"]
+pub mod const_without_type;
+#[path = "../cases/contains/expected/root.rs"]
+pub mod contains;
+#[path = "../cases/dependent_required/expected/root.rs"]
+pub mod dependent_required;
+#[path = "../cases/dependent_schemas/expected/root.rs"]
+pub mod dependent_schemas;
+#[path = "../cases/dynamic_ref/expected/root.rs"]
+pub mod dynamic_ref;
+#[path = "../cases/enum_case_clash/expected/root.rs"]
+pub mod enum_case_clash;
+#[path = "../cases/enum_mixed_null/expected/root.rs"]
+pub mod enum_mixed_null;
+#[path = "../cases/enum_odd_names/expected/root.rs"]
+pub mod enum_odd_names;
+#[path = "../cases/enum_open/expected/root.rs"]
+pub mod enum_open;
+#[path = "../cases/format_annotation/expected/root.rs"]
+pub mod format_annotation;
+#[path = "../cases/if_then_else/expected/root.rs"]
+pub mod if_then_else;
+#[path = "../cases/implied_objects/expected/root.rs"]
+pub mod implied_objects;
+#[path = "../cases/long_chain/expected/root.rs"]
+pub mod long_chain;
+#[path = "../cases/mutually_recursive/expected/root.rs"]
+pub mod mutually_recursive;
+#[path = "../cases/names_by_config/expected/root.rs"]
+pub mod names_by_config;
+#[path = "../cases/names_fields/expected/root.rs"]
+pub mod names_fields;
+#[path = "../cases/names_types/expected/root.rs"]
+pub mod names_types;
+#[path = "../cases/not_required/expected/root.rs"]
+pub mod not_required;
+#[path = "../cases/not_schema/expected/root.rs"]
+pub mod not_schema;
+#[path = "../cases/number_beyond_i64/expected/root.rs"]
+pub mod number_beyond_i64;
+#[path = "../cases/number_big_literals/expected/root.rs"]
+pub mod number_big_literals;
+#[path = "../cases/number_bounds/expected/root.rs"]
+pub mod number_bounds;
+#[path = "../cases/number_decimals/expected/root.rs"]
+pub mod number_decimals;
+#[path = "../cases/number_whole/expected/root.rs"]
+pub mod number_whole;
+#[path = "../cases/operations/expected/root.rs"]
+pub mod operations;
+#[path = "../cases/optional_not_nullable/expected/root.rs"]
+pub mod optional_not_nullable;
+#[path = "../cases/pattern_closed/expected/root.rs"]
+pub mod pattern_closed;
+#[path = "../cases/pattern_properties/expected/root.rs"]
+pub mod pattern_properties;
+#[path = "../cases/pattern_with_properties/expected/root.rs"]
+pub mod pattern_with_properties;
+#[path = "../cases/property_counts/expected/root.rs"]
+pub mod property_counts;
+#[path = "../cases/property_names/expected/root.rs"]
+pub mod property_names;
+#[path = "../cases/recursive/expected/root.rs"]
+pub mod recursive;
+#[path = "../cases/ref_absolute_id/expected/root.rs"]
+pub mod ref_absolute_id;
+#[path = "../cases/ref_anchor/expected/root.rs"]
+pub mod ref_anchor;
+#[path = "../cases/ref_pointer_escapes/expected/root.rs"]
+pub mod ref_pointer_escapes;
+#[path = "../cases/ref_relative_file/expected/root.rs"]
+pub mod ref_relative_file;
+#[path = "../cases/ref_siblings/expected/root.rs"]
+pub mod ref_siblings;
+#[path = "../cases/refine_base/expected/root.rs"]
+pub mod refine_base;
+#[path = "../cases/replaced/expected/root.rs"]
+pub mod replaced;
+#[path = "../cases/secrets/expected/root.rs"]
+pub mod secrets;
+#[path = "../cases/string_limits/expected/root.rs"]
+pub mod string_limits;
+#[path = "../cases/string_patterns/expected/root.rs"]
+pub mod string_patterns;
+#[path = "../cases/tri_state/expected/root.rs"]
+pub mod tri_state;
+#[path = "../cases/tuple_closed/expected/root.rs"]
+pub mod tuple_closed;
+#[path = "../cases/tuple_open/expected/root.rs"]
+pub mod tuple_open;
+#[path = "../cases/unevaluated_items/expected/root.rs"]
+pub mod unevaluated_items;
+#[path = "../cases/unevaluated_properties/expected/root.rs"]
+pub mod unevaluated_properties;
+#[path = "../cases/union_bool_tag/expected/root.rs"]
+pub mod union_bool_tag;
+#[path = "../cases/union_by_kind/expected/root.rs"]
+pub mod union_by_kind;
+#[path = "../cases/union_const_tag/expected/root.rs"]
+pub mod union_const_tag;
+#[path = "../cases/union_int_tag/expected/root.rs"]
+pub mod union_int_tag;
+#[path = "../cases/union_nested/expected/root.rs"]
+pub mod union_nested;
+#[path = "../cases/union_of_one/expected/root.rs"]
+pub mod union_of_one;
+#[path = "../cases/union_open/expected/root.rs"]
+pub mod union_open;
+#[path = "../cases/union_required_keys/expected/root.rs"]
+pub mod union_required_keys;
+#[path = "../cases/union_several_literals/expected/root.rs"]
+pub mod union_several_literals;
+#[path = "../cases/union_shared_base/expected/root.rs"]
+pub mod union_shared_base;
+#[path = "../cases/union_superset/expected/root.rs"]
+pub mod union_superset;
+#[path = "../cases/union_tag_behind_ref/expected/root.rs"]
+pub mod union_tag_behind_ref;
+#[path = "../cases/unique_items/expected/root.rs"]
+pub mod unique_items;
+
+/// The types of a case; `None` for a case that is not compiled.
+pub fn models(case: &str) -> Option<Vec<Model>> {
+    Some(match case {
+        "additional_false" => models!(additional_false: Empty, Input),
+        "additional_typed" => models!(additional_typed: Amount, Amounts, Input),
+        "areas" => models!(areas: Id, Level, Org, Shared, Ship),
+        "array_limits" => models!(array_limits: Input, Matrix, Row),
+        "boolean_schemas" => models!(boolean_schemas: Input, Open),
+        "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Maybe, Shape, ShapeBox, ShapeDot),
+        "const_members" => models!(const_members: Input, KindValue),
+        "const_without_type" => models!(const_without_type: Input),
+        "contains" => models!(contains: Input),
+        "dependent_required" => models!(dependent_required: Input),
+        "dependent_schemas" => models!(dependent_schemas: Input),
+        "dynamic_ref" => models!(dynamic_ref: Root, Tree),
+        "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
+        "enum_mixed_null" => models!(enum_mixed_null: Input, InputFlag, InputLevel, InputShape),
+        "enum_odd_names" => models!(enum_odd_names: Input),
+        "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
+        "format_annotation" => models!(format_annotation: Input, Link),
+        "if_then_else" => models!(if_then_else: Input, InputUnit),
+        "implied_objects" => models!(implied_objects: Input),
+        "long_chain" => models!(long_chain: Link00, Link01, Link02, Link03, Link04, Link05, Link06, Link07, Link08, Link09, Link10, Link11, Link12, Link13, Link14, Link15, Link16, Link17, Link18, Link19, Link20, Link21, Link22, Link23, Link24, Link25, Link26, Link27, Link28, Link29, Link30, Link31, Link32, Link33, Link34, Link35, Link36, Link37, Link38, Link39, Link40, Link41, Link42, Link43, Link44, Link45, Link46, Link47, Link48, Link49, Link50, Link51, Link52, Link53, Link54, Link55, Link56, Link57, Link58, Link59, Link60, Link61, Link62, Link63, Link64, Link65, Link66, Link67, Link68, Link69, Link70, Link71, Link72, Link73, Link74, Link75, Link76, Link77, Link78, Link79, Link80, Link81, Link82, Link83, Link84, Link85, Link86, Link87, Link88, Link89, Link90, Link91, Link92, Link93, Link94, Link95, Link96, Link97, Link98, Link99),
+        "mutually_recursive" => models!(mutually_recursive: Arguments, Call, Expression, Literal),
+        "names_by_config" => models!(names_by_config: Choice, Inner, Outer, Renamed),
+        "names_fields" => models!(names_fields: Input, InputAt, InputExtra, InputFoundItem),
+        "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
+        "not_required" => models!(not_required: Input),
+        "not_schema" => models!(not_schema: Input),
+        "number_beyond_i64" => models!(number_beyond_i64: Input, Serial),
+        "number_big_literals" => models!(number_big_literals: Input),
+        "number_bounds" => models!(number_bounds: Byte, Input),
+        "number_decimals" => models!(number_decimals: Input),
+        "number_whole" => models!(number_whole: Input, InputKind),
+        "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
+        "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
+        "pattern_closed" => models!(pattern_closed: Alone, Input),
+        "pattern_properties" => models!(pattern_properties: Input),
+        "pattern_with_properties" => models!(pattern_with_properties: Input),
+        "property_counts" => models!(property_counts: Input, MapValue),
+        "property_names" => models!(property_names: Codes, Input),
+        "recursive" => models!(recursive: Input),
+        "ref_absolute_id" => models!(ref_absolute_id: OddFileName, Root, Short),
+        "ref_anchor" => models!(ref_anchor: A, C, Input, Other),
+        "ref_pointer_escapes" => models!(ref_pointer_escapes: AB, CD, EF, GH, IJ, Input, KL),
+        "ref_relative_file" => models!(ref_relative_file: Part, Root),
+        "ref_siblings" => models!(ref_siblings: Count, Input, Name),
+        "refine_base" => models!(refine_base: NotedPage, Page, Ship, ShipPage, Thing),
+        "replaced" => models!(replaced: Input),
+        "secrets" => models!(secrets: Input, NullableToken, Token),
+        "string_limits" => models!(string_limits: Input, Two),
+        "string_patterns" => models!(string_patterns: Input, Slug),
+        "tri_state" => models!(tri_state: Input, InputInner, InputLevel, Maybe, Name),
+        "tuple_closed" => models!(tuple_closed: Input, KeyValue, Pair),
+        "tuple_open" => models!(tuple_open: Input),
+        "unevaluated_items" => models!(unevaluated_items: Input),
+        "unevaluated_properties" => models!(unevaluated_properties: Base, Closed, Holder, Typed),
+        "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
+        "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputValue, InputValueObject),
+        "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
+        "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
+        "union_nested" => models!(union_nested: Input, Ship, Stock, StockClear, StockSet),
+        "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
+        "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
+        "union_required_keys" => models!(union_required_keys: Input),
+        "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),
+        "union_shared_base" => models!(union_shared_base: Input, InputBare, InputNamed),
+        "union_superset" => models!(union_superset: Input, InputUnit),
+        "union_tag_behind_ref" => models!(union_tag_behind_ref: Cat, CatTag, Dog, DogTag, Input, Tagged),
+        "unique_items" => models!(unique_items: Input, InputObjectsItem),
+        _ => return None,
+    })
+}

@@ -1,0 +1,69 @@
+//! The folder of a case: its name and the files of its contract.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// `codegen/tests`.
+pub(crate) fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// A folder of `cases/`.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl Case {
+    /// All cases, by name.
+    pub(crate) fn all() -> Vec<Self> {
+        let folders = entries(&tests().join("cases")).into_iter().filter(|p| p.is_dir());
+        folders.map(|folder| Self { name: file_name(&folder), folder }).collect()
+    }
+
+    /// Whether the contract must be refused.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.name.starts_with("refused_")
+    }
+
+    /// The files of the contract: name below the input folder, and path.
+    pub(crate) fn files(&self) -> Vec<(String, PathBuf)> {
+        let folder = self.folder.join("input");
+        if !folder.is_dir() {
+            return vec![("input.json".to_owned(), self.folder.join("input.json"))];
+        }
+        let mut files = Vec::new();
+        let mut folders = vec![folder.clone()];
+        while let Some(next) = folders.pop() {
+            for path in entries(&next) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
+                    files.push((name, path));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+/// What a folder holds, sorted; nothing when there is no such folder.
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = list.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// A file's bytes.
+pub(crate) fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}

@@ -1,0 +1,150 @@
+//! Documents through the types that are generated for them.
+
+use std::path::Path;
+
+use contract_runtime::{Json, Number};
+
+use crate::{
+    compiled,
+    folder::{Case, entries, file_name, read},
+    model::Model,
+};
+
+/// A document for a type of a case.
+pub(crate) struct Instance {
+    /// `union_open/invalid/unknown.json`
+    pub(crate) name: String,
+    /// The type that it is for; `None` stands for the root's.
+    pub(crate) ty: Option<String>,
+    pub(crate) bytes: Vec<u8>,
+    /// Pointer and keyword of each violation; `None` when the document is valid.
+    pub(crate) expect: Option<Vec<(String, String)>>,
+}
+
+/// All documents of the case.
+pub(crate) fn instances(case: &Case) -> Vec<Instance> {
+    let mut all = Vec::new();
+    for kind in ["valid", "invalid"] {
+        for path in entries(&case.folder.join(kind)) {
+            let file = file_name(&path);
+            if file.ends_with(".expect.json") {
+                continue;
+            }
+            let expect = (kind == "invalid").then(|| expectation(&path.with_extension("expect.json")));
+            all.push(Instance {
+                name: format!("{}/{kind}/{file}", case.name),
+                ty: file.split_once("--").map(|(ty, _)| ty.to_owned()),
+                bytes: read(&path),
+                expect,
+            });
+        }
+    }
+    all
+}
+
+fn expectation(path: &Path) -> Vec<(String, String)> {
+    let json = Json::parse(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let entry = |entry: &Json, name: &str| -> String {
+        let value = entry.as_object().and_then(|o| o.get(name)).and_then(Json::as_str);
+        value.unwrap_or_else(|| panic!("{}: an entry without {name}", path.display())).to_owned()
+    };
+    let list = json.as_array().unwrap_or_else(|| panic!("{}: no array", path.display()));
+    list.iter().map(|e| (entry(e, "pointer"), entry(e, "keyword"))).collect()
+}
+
+/// The type that a document is for.
+pub(crate) fn model(case: &Case, instance: &Instance) -> Model {
+    let models = compiled::models(&case.name).unwrap_or_else(|| panic!("{}: not compiled", case.name));
+    let of_root = |m: &Model| {
+        let location = m.validator.location();
+        location.ends_with("input.json#") || location.ends_with("root.json#")
+    };
+    let found = match &instance.ty {
+        Some(name) => models.iter().find(|m| m.name == *name),
+        // Types for branches of the root are judged by several schemas and follow it.
+        None => models.iter().filter(|m| of_root(m)).min_by_key(|m| m.name.len()),
+    };
+    found.cloned().unwrap_or_else(|| panic!("{}: no type for it", instance.name))
+}
+
+fn accepted() -> impl Iterator<Item = (Case, Vec<Instance>)> {
+    Case::all().into_iter().filter(|case| !case.is_refused()).map(|case| {
+        let instances = instances(&case);
+        (case, instances)
+    })
+}
+
+#[test]
+fn every_case_has_documents() {
+    for (case, instances) in accepted() {
+        assert!(instances.iter().any(|i| i.expect.is_none()), "{}: nothing valid", case.name);
+        assert!(instances.iter().any(|i| i.expect.is_some()), "{}: nothing invalid", case.name);
+    }
+}
+
+#[test]
+fn valid_documents_come_back_equal() {
+    let mut problems = Vec::new();
+    for (case, instances) in accepted() {
+        for instance in instances.iter().filter(|i| i.expect.is_none()) {
+            let outcome = (model(&case, instance).check)(&instance.bytes);
+            let source = Json::parse(&instance.bytes).unwrap();
+            if outcome.failure.is_some()
+                || !outcome.checked.is_empty()
+                || outcome.typed.as_ref().is_none_or(|t| !t.is_empty())
+            {
+                problems.push(format!("{}: refused: {outcome:?}", instance.name));
+            }
+            match &outcome.written {
+                Some(written) if same(&source, written) => {}
+                other => problems.push(format!("{}: came back as {other:?}", instance.name)),
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn invalid_documents_give_exactly_their_violations() {
+    let mut problems = Vec::new();
+    for (case, instances) in accepted() {
+        for instance in &instances {
+            let Some(expect) = &instance.expect else { continue };
+            let model = model(&case, instance);
+            let outcome = (model.check)(&instance.bytes);
+            let json = Json::parse(&instance.bytes).unwrap();
+            let tables =
+                model.validator.validate(&json).map_or_else(|e| crate::model::pairs(&e), |()| Vec::new());
+            let mut differs = |how: &str, found: &[(String, String)]| {
+                if found != *expect {
+                    problems.push(format!(
+                        "{} ({how})\n  expected {expect:?}\n  found    {found:?} {:?}",
+                        instance.name, outcome.failure
+                    ));
+                }
+            };
+            differs("from bytes", &outcome.checked);
+            differs("tables", &tables);
+            if let Some(typed) = &outcome.typed {
+                differs("typed", typed);
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Equal documents, decimals by their text; a whole number may lose an empty fraction.
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => a.text() == b.text() || (a.is_integer() && whole(a, b)),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn whole(a: &Number, b: &Number) -> bool {
+    a == b && b.as_i128().is_some_and(|n| n.to_string() == b.text())
+}

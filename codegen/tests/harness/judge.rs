@@ -1,0 +1,81 @@
+//! An independent judge: the `jsonschema` crate, on the original schemas.
+//!
+//! It reads numbers as `f64` here: its exact mode would switch `serde_json` for every crate of
+//! the workspace. What `f64` cannot hold is out of its reach.
+
+use contract_codegen::load::load;
+use contract_runtime::{Json, Number};
+
+use crate::{
+    folder::Case,
+    instances::{instances, model},
+};
+
+/// A document's URI and content.
+fn documents(case: &Case) -> Vec<(String, serde_json::Value)> {
+    let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
+    let sources = load(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let parse = |text: &str| serde_json::from_str(text).unwrap();
+    sources.sources.iter().map(|s| (s.uri.clone(), parse(&s.text))).collect()
+}
+
+/// A JSON Pointer as a URI fragment.
+fn fragment(pointer: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/$".contains(&b);
+    pointer.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+#[test]
+fn verdicts_agree_with_an_independent_judge() {
+    let mut problems = Vec::new();
+    let mut judged = 0;
+    for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
+        let documents = documents(&case);
+        let exact = case.files().into_iter().map(|(_, path)| std::fs::read(path).unwrap());
+        if !exact.into_iter().all(|text| Json::parse(&text).is_ok_and(|json| survives_binary(&json))) {
+            continue;
+        }
+        let registry = jsonschema::Registry::new()
+            .extend(documents.iter().map(|(uri, value)| {
+                (uri.as_str(), jsonschema::Draft::Draft202012.create_resource(value.clone()))
+            }))
+            .unwrap()
+            .prepare()
+            .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        for instance in instances(&case) {
+            let location = model(&case, &instance).validator.location();
+            let (uri, pointer) = location.split_once('#').unwrap();
+            let schema = serde_json::json!({ "$ref": format!("{uri}#{}", fragment(pointer)) });
+            let validator = jsonschema::options()
+                .with_draft(jsonschema::Draft::Draft202012)
+                .with_registry(&registry)
+                .should_validate_formats(false)
+                .build(&schema)
+                .unwrap_or_else(|e| panic!("{location}: {e}"));
+            if !Json::parse(&instance.bytes).is_ok_and(|json| survives_binary(&json)) {
+                continue;
+            }
+            judged += 1;
+            let document = serde_json::from_slice(&instance.bytes).unwrap();
+            if validator.is_valid(&document) != instance.expect.is_none() {
+                problems.push(format!(
+                    "{}: {:?}",
+                    instance.name,
+                    validator.validate(&document).map_err(|e| e.to_string())
+                ));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+    assert!(judged > 300, "only {judged} documents were judged");
+}
+
+/// Whether every number of a document is the same after a trip through `f64`.
+fn survives_binary(json: &Json) -> bool {
+    match json {
+        Json::Number(n) => Number::try_from(n.to_f64()).is_ok_and(|back| back == *n),
+        Json::Array(items) => items.iter().all(survives_binary),
+        Json::Object(members) => members.values().all(survives_binary),
+        _ => true,
+    }
+}

@@ -1,0 +1,210 @@
+//! What is generated is what is committed, in whatever order the contract is read.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
+
+use contract_codegen::{
+    config::{Config, Layout},
+    diagnostics::Diagnostics,
+    generate::{Generated, Project},
+    load::Sources,
+};
+
+use crate::folder::{Case, entries, file_name, read, tests};
+
+/// What repairs a case whose output has changed on purpose.
+const REPAIR: &str = "UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output";
+
+/// Whether committed output is written instead of compared.
+fn updating() -> bool {
+    std::env::var_os("UPDATE_CASES").is_some()
+}
+
+/// The case's options over `inputs`, output as plain modules.
+fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
+    let options = case.folder.join("codegen.toml");
+    let mut project = if options.exists() {
+        Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
+    } else {
+        Project { config: Config::default(), base: case.folder.clone(), inputs: Vec::new() }
+    };
+    project.config.output.layout = Layout::Modules;
+    project.inputs = inputs;
+    project
+}
+
+/// Output by file name: the modules, and `notes.txt` or `error.txt`.
+type Output = BTreeMap<String, String>;
+
+fn output(result: Result<Generated, Diagnostics>) -> Output {
+    match result {
+        Ok(generated) => {
+            let mut out: Output = generated
+                .files
+                .iter()
+                .map(|(name, text)| (format!("expected/{name}"), text.to_owned()))
+                .collect();
+            if !generated.contract.diagnostics.is_empty() {
+                out.insert("notes.txt".to_owned(), generated.contract.diagnostics.render(false));
+            }
+            out
+        }
+        Err(problems) => Output::from([("error.txt".to_owned(), problems.render(false))]),
+    }
+}
+
+fn from_texts(case: &Case) -> Output {
+    let project = project(case, Vec::new());
+    let files = case.files();
+    let texts: Vec<(String, String)> =
+        files.into_iter().rev().map(|(name, path)| (name, String::from_utf8(read(&path)).unwrap())).collect();
+    let texts: Vec<(&str, &str, &str)> =
+        texts.iter().map(|(name, text)| (name.as_str(), "", text.as_str())).collect();
+    let generate = |project: &Project| {
+        let contract = project.understand(Sources::from_texts(&texts)?)?;
+        project.emit(contract)
+    };
+    output(generate(&project))
+}
+
+/// The list of inputs stands in the order of reading; everything else does not depend on it.
+fn without_inputs(mut output: Output) -> Output {
+    if let Some(root) = output.get_mut("expected/root.rs") {
+        let mut lines: Vec<&str> = root.lines().collect();
+        lines.sort_unstable();
+        *root = lines.join("\n");
+    }
+    output
+}
+
+fn committed(case: &Case) -> Output {
+    let mut out = Output::new();
+    for path in entries(&case.folder.join("expected")) {
+        out.insert(format!("expected/{}", file_name(&path)), String::from_utf8(read(&path)).unwrap());
+    }
+    for name in ["notes.txt", "error.txt"] {
+        if let Ok(text) = fs::read_to_string(case.folder.join(name)) {
+            out.insert(name.to_owned(), text);
+        }
+    }
+    out
+}
+
+fn write(case: &Case, output: &Output) {
+    let _ = fs::remove_dir_all(case.folder.join("expected"));
+    for name in ["notes.txt", "error.txt"] {
+        let _ = fs::remove_file(case.folder.join(name));
+    }
+    for (name, text) in output {
+        let path = case.folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// The first line that differs.
+fn difference(want: &str, found: &str) -> String {
+    let mut lines = want.lines().zip(found.lines()).enumerate();
+    match lines.find(|(_, (a, b))| a != b) {
+        Some((at, (a, b))) => format!("line {}\n    committed {a}\n    generated {b}", at + 1),
+        None => "one is longer".to_owned(),
+    }
+}
+
+fn compare(problems: &mut String, case: &Case, what: &str, want: &Output, found: &Output) {
+    let names: std::collections::BTreeSet<&String> = want.keys().chain(found.keys()).collect();
+    for name in names {
+        let text = match (want.get(name), found.get(name)) {
+            (Some(a), Some(b)) if a == b => continue,
+            (Some(a), Some(b)) => difference(a, b),
+            (Some(_), None) => "not generated".to_owned(),
+            (None, Some(b)) if name == "error.txt" => format!("refused:\n{b}"),
+            (None, _) => "not committed".to_owned(),
+        };
+        let _ = writeln!(problems, "{}/{name} ({what}): {text}", case.name);
+    }
+}
+
+#[test]
+fn output_is_what_is_committed_in_any_order_of_reading() {
+    let mut problems = String::new();
+    outputs(&mut problems);
+    // After the outputs: they say which types there are.
+    list(&mut problems);
+}
+
+fn outputs(problems: &mut String) {
+    for case in Case::all() {
+        let folder = case.folder.join("input");
+        let whole = if folder.is_dir() { folder } else { case.folder.join("input.json") };
+        let found = output(project(&case, vec![whole]).generate());
+        if found.contains_key("error.txt") != case.is_refused() {
+            let _ = writeln!(
+                problems,
+                "{}: refused or not, against its name\n{:?}",
+                case.name,
+                found.get("error.txt")
+            );
+            continue;
+        }
+        if updating() {
+            write(&case, &found);
+        }
+        compare(problems, &case, "as a folder", &committed(&case), &found);
+        let reversed: Vec<PathBuf> = case.files().into_iter().rev().map(|(_, path)| path).collect();
+        compare(problems, &case, "files reversed", &found, &output(project(&case, reversed).generate()));
+        compare(
+            problems,
+            &case,
+            "texts reversed",
+            &without_inputs(found),
+            &without_inputs(from_texts(&case)),
+        );
+    }
+    assert!(problems.is_empty(), "{problems}\nif this is meant: {REPAIR}");
+}
+
+/// The names of the types of a case, from its module `types`.
+fn types(case: &Case) -> Vec<String> {
+    let text = fs::read_to_string(case.folder.join("expected/types.rs")).unwrap_or_default();
+    let lists = text.split("::{").skip(1).filter_map(|rest| rest.split_once('}'));
+    let single = text
+        .lines()
+        .filter(|l| !l.contains('{'))
+        .filter_map(|l| l.strip_prefix("pub use ")?.strip_suffix(';'));
+    let single = single.filter_map(|path| path.rsplit("::").next()).map(str::to_owned);
+    let listed = lists.flat_map(|(names, _)| names.split(',').map(|n| n.trim().to_owned()));
+    let mut names: Vec<String> = listed.chain(single).filter(|n| !n.is_empty()).collect();
+    names.sort();
+    names
+}
+
+/// Every case is compiled.
+fn list(problems: &mut String) {
+    let mut text = String::from(
+        "//! Every case's output, compiled with warnings denied, and its types.\n\
+         //!\n\
+         //! Written by `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.\n\
+         #![deny(warnings, clippy::all)]\n\
+         #![allow(dead_code, reason = \"what a case does not ask for is part of the output all the same\")]\n\
+         #![allow(clippy::redundant_comparisons, clippy::module_inception, reason = \"the contracts are like that\")]\n\
+         #![allow(unexpected_cfgs, reason = \"features of the crate that output usually belongs to\")]\n\n\
+         use crate::model::{Model, models};\n\n",
+    );
+    let cases: Vec<Case> = Case::all().into_iter().filter(|case| !case.is_refused()).collect();
+    for case in &cases {
+        let _ = writeln!(text, "#[path = \"../cases/{0}/expected/root.rs\"]\npub mod {0};", case.name);
+    }
+    text.push_str("\n/// The types of a case; `None` for a case that is not compiled.\npub fn models(case: &str) -> Option<Vec<Model>> {\n    Some(match case {\n");
+    for case in &cases {
+        let _ = writeln!(text, "        \"{0}\" => models!({0}: {1}),", case.name, types(case).join(", "));
+    }
+    text.push_str("        _ => return None,\n    })\n}\n");
+    let path = tests().join("harness/compiled.rs");
+    if updating() {
+        fs::write(&path, &text).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    if committed != text {
+        let _ = writeln!(problems, "harness/compiled.rs: {}", difference(&committed, &text));
+    }
+}

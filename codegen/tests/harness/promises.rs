@@ -1,0 +1,162 @@
+//! What generated types promise beside reading, checking and writing.
+
+use contract_runtime::{Contract, Json, Nullable, Rejected};
+
+use crate::{compiled, model::pairs};
+
+fn parse<T: Contract>(text: &str) -> T {
+    T::parse(text.as_bytes()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn unknown_members_are_kept_and_reported() {
+    use compiled::refine_base::types::ShipPage;
+    let text = r#"{"items":[{"id":"a","hull":"h","odd":1.50}],"hasMore":true,"total":1,"a/b":null}"#;
+    let page: ShipPage = parse(text);
+    assert_eq!(page.undeclared(9), ["/a~1b", "/items/0/odd"]);
+    assert_eq!(page.undeclared(1).len(), 1);
+    assert_eq!(page.extra.get("a/b"), Some(&Json::Null));
+    assert_eq!(page.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
+    assert!(page.is_valid());
+}
+
+#[test]
+fn declared_others_are_not_undeclared() {
+    let typed: compiled::additional_typed::types::Input = parse(r#"{"name":"n","a":{"value":1,"x":2}}"#);
+    assert_eq!(typed.undeclared(9), ["/a/x"]);
+    let patterns: compiled::pattern_with_properties::types::Input = parse(r#"{"x-a":"b","free":1}"#);
+    assert_eq!(patterns.undeclared(9), ["/free"]);
+}
+
+#[test]
+fn absent_null_and_value_are_three_things() {
+    use compiled::tri_state::types::Input;
+    let may = |text: &str| parse::<Input>(text).may;
+    assert_eq!(may(r#"{"must":null}"#), None);
+    assert_eq!(may(r#"{"must":null,"may":null}"#), Some(Nullable::Null));
+    assert_eq!(may(r#"{"must":null,"may":3}"#), Some(Nullable::Value(3)));
+    assert_eq!(parse::<Input>(r#"{"must":"a"}"#).must, Nullable::Value("a".to_owned()));
+}
+
+#[test]
+fn null_is_no_way_to_be_absent() {
+    let refused = compiled::optional_not_nullable::types::Input::parse(br#"{"text":null}"#).unwrap_err();
+    let Rejected::Invalid(violations) = refused else { panic!("{refused}") };
+    assert_eq!(pairs(&violations), [("/text".to_owned(), "type".to_owned())]);
+}
+
+#[test]
+fn open_enumerations_keep_what_they_do_not_know() {
+    use compiled::enum_open::types::{Input, InputCode};
+    let code = parse::<Input>(r#"{"code":"new one"}"#).code.unwrap();
+    assert_eq!((code.unknown(), code.to_string().as_str()), (Some("new one"), "new one"));
+    assert_eq!(InputCode::from("A_B"), InputCode::AB);
+    assert!(InputCode::KNOWN.contains(&InputCode::C));
+    // A listed value may well be called like the variant for all others.
+    assert_eq!(InputCode::from("UNKNOWN").unknown(), None);
+}
+
+#[test]
+fn open_unions_keep_what_they_do_not_know() {
+    use compiled::union_open::types::{Event, Input};
+    let text = r#"{"events":[{"rank":1.50,"type":"promoted"}]}"#;
+    let input: Input = parse(text);
+    let events = input.events.as_deref().unwrap();
+    assert!(matches!(events, [Event::Unknown(Json::Object(_))]), "{events:?}");
+    assert!(!input.is_valid());
+    assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
+}
+
+#[test]
+fn secrets_are_never_printed() {
+    use compiled::secrets::types::{Input, Token};
+    let text = r#"{"password":"hidden-pass","token":"hidden-tok","pin":"hidden-pin","list":["hidden-a"],"maybe":"hidden-b","nullable":"hidden-c","user":"me"}"#;
+    let input: Input = parse(text);
+    let printed = format!("{input:?} {:#?} {:?}", input, input.token);
+    assert!(!printed.contains("hidden") && printed.contains("me"), "{printed}");
+    let token = Token::new("hidden-tok").unwrap();
+    assert_eq!(format!("{token} {token:?}").matches("hidden").count(), 0);
+    assert_eq!((token.expose(), input.password.expose().as_str()), ("hidden-tok", "hidden-pass"));
+    let builder = Input::builder().password("hidden".to_owned()).token(token);
+    assert!(!format!("{builder:?}").contains("hidden"), "{builder:?}");
+    // On the wire they are what they are.
+    assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
+}
+
+#[test]
+fn builders_name_what_is_missing_or_wrong() {
+    use compiled::tri_state::types::Input;
+    let missing = Input::builder().build().unwrap_err();
+    assert_eq!(pairs(&missing), [("/must".to_owned(), "required".to_owned())]);
+    let wrong = Input::builder().must(Nullable::Null).may(9).build().unwrap_err();
+    assert_eq!(pairs(&wrong), [("/may".to_owned(), "maximum".to_owned())]);
+    let null =
+        Input::builder().must(Nullable::Null).may(Nullable::Null).list(Nullable::Null).build().unwrap();
+    assert_eq!(null.to_json().unwrap(), Json::parse(br#"{"must":null,"may":null,"list":null}"#).unwrap());
+}
+
+#[test]
+fn builders_fill_in_constants() {
+    use compiled::const_members::types::{Input, KindValue};
+    let built = Input::builder().name("n".to_owned()).build().unwrap();
+    assert_eq!(
+        (built.version.as_str(), built.kind, built.count, built.on, built.off),
+        ("1.0", KindValue::B, 3, true, None)
+    );
+}
+
+#[test]
+fn integers_beyond_i64_are_told_apart_from_invalid_ones() {
+    let refused =
+        compiled::number_whole::types::Input::parse(br#"{"list":[9223372036854775808]}"#).unwrap_err();
+    assert!(matches!(refused, Rejected::Unrepresentable { line: 1, .. }), "{refused:?}");
+}
+
+/// A member that one branch alone declares may be anything where another branch holds: the type
+/// holds every valid document.
+#[test]
+fn what_only_a_branch_declares_may_be_anything_elsewhere() {
+    let text = r#"{"radius":1,"width":"wide"}"#;
+    let read = compiled::union_superset::types::Input::parse_valid(text.as_bytes()).unwrap();
+    assert_eq!(read.to_json().unwrap().to_string(), text);
+}
+
+#[test]
+fn unions_are_built_from_their_variants() {
+    use compiled::mutually_recursive::types::{Expression, Literal};
+    let literal: Literal = parse(r#"{"kind":"literal","value":1.0}"#);
+    let expression = Expression::from(literal);
+    assert_eq!(expression.to_json().unwrap().to_string(), r#"{"kind":"literal","value":1.0}"#);
+}
+
+#[test]
+fn a_member_twice_is_refused() {
+    for text in [r#"{"text":"a","text":"a"}"#, r#"{"x":1,"x":2}"#] {
+        let refused = compiled::optional_not_nullable::types::Input::parse(text.as_bytes());
+        assert!(matches!(refused, Err(Rejected::NotJson(_))), "{refused:?}");
+    }
+}
+
+#[test]
+fn types_of_the_owner_stand_where_they_were_asked_for() {
+    use crate::outside::Temperature;
+    let input: compiled::replaced::types::Input =
+        parse(r#"{"temperature":"21 °C","outside":null,"inline":"x"}"#);
+    assert_eq!(input.temperature, Temperature("21 °C".to_owned()));
+    assert_eq!(input.outside, Some(Nullable::Null));
+    assert_eq!(input.inline, Some(Temperature("x".to_owned())));
+}
+
+#[test]
+fn numbers_keep_their_text() {
+    let input: compiled::number_decimals::types::Input = parse(r#"{"price":1.10,"tenth":1e0}"#);
+    assert_eq!(input.to_json().unwrap().to_string(), r#"{"price":1.10,"tenth":1e0}"#);
+}
+
+#[test]
+fn names_from_the_configuration_are_used() {
+    use compiled::names_by_config::types::{Choice, Inner, Outer, Renamed};
+    let outer: Outer = parse(r#"{"a":"r","b":{"c":"x"}}"#);
+    let (renamed, inner): (Option<Renamed>, Option<Inner>) = (outer.a, outer.b);
+    assert_eq!((renamed.unwrap().as_str(), inner.unwrap().c), ("r", Some(Choice::X)));
+}
