@@ -3,3 +3,4 @@
 
 mod oracle;
 mod round_trip;
+mod rows;

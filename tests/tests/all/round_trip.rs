@@ -57,7 +57,10 @@ fn invalid_fixtures_give_exactly_their_violations() {
         let Some(expect) = &fixture.expect else { continue };
         let outcome = models[&fixture.folder].check(&fixture.bytes);
         if outcome.checked != *expect {
-            problems.push(format!("{}\n  expected {expect:?}\n  found    {:?} {:?}", fixture.name, outcome.checked, outcome.failure));
+            problems.push(format!(
+                "{}\n  expected {expect:?}\n  found    {:?} {:?}",
+                fixture.name, outcome.checked, outcome.failure
+            ));
         }
         if let Some(typed) = outcome.typed
             && typed != *expect

@@ -1,0 +1,87 @@
+//! CON: the files of the contract themselves: dialect, fixtures, openness, versions.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// CON-02: every schema is a file of JSON Schema 2020-12 under its name below the API.
+#[test]
+fn schemas_are_2020_12_files() {
+    let files = schema_files();
+    assert_eq!(files.len(), 33);
+    for (name, schema) in files {
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "CON-02: {name}");
+        let id = format!("https://exchange.example/exchange/v1/schemas/{name}");
+        assert_eq!(schema["$id"], id, "CON-02: {name}");
+    }
+}
+
+/// CON-04: every schema file has a valid and an invalid fixture.
+#[test]
+fn every_schema_file_has_fixtures() {
+    let fixtures = exchange_tests::fixtures();
+    for (name, _) in schema_files() {
+        let stem = name.trim_end_matches(".schema.json");
+        for valid in [true, false] {
+            let found = fixtures.iter().any(|f| f.folder == stem && f.expect.is_none() == valid);
+            assert!(found, "CON-04: {stem}: no fixture that is valid: {valid}");
+        }
+    }
+}
+
+/// CON-10: the version is in every path; what changes within it is the minor.
+#[test]
+fn the_version_is_in_the_path() {
+    let document = file("openapi.json");
+    for path in document["paths"].as_object().unwrap().keys() {
+        assert!(path == "/exchange/v1" || path.starts_with("/exchange/v1/"), "CON-10: {path}");
+    }
+    assert!(document["info"]["version"].as_str().unwrap().starts_with("1."), "CON-10");
+}
+
+/// CON-11: reserved fields stay declared, out of use.
+#[test]
+fn reserved_fields_stay_declared() {
+    assert_eq!(schema("change-result")["properties"]["cursor"]["deprecated"], true);
+    assert_eq!(schema("problem")["properties"]["retryAfterSeconds"]["deprecated"], true);
+    let result = r#"{"dryRun": false, "applied": 0, "unchanged": 0, "notApplied": 0, "results": [], "warnings": [],
+        "cursor": "c"}"#;
+    let problem = r#"{"status": 503, "code": "RELAY_BUSY", "title": "t", "detail": "d", "correlationId": "c",
+        "retryAfterSeconds": 10}"#;
+    check(&[("CON-11", "change-result", result, VALID), ("CON-11", "problem", problem, VALID)]);
+}
+
+/// CON-11, CON-12: values may be added to these enumerations and to no others; a value that this
+/// version does not list is valid and comes back as it came.
+#[test]
+fn open_enumerations_keep_unknown_texts() {
+    let open = [
+        ("change-result--opReason", "LATER_VALUE"),
+        ("change-result--opResult", "later-value"),
+        ("change-result--warningCode", "LATER_VALUE"),
+        ("draft-result--draftKind", "LATER_VALUE"),
+        ("org-demand--demandReason", "LATER_VALUE"),
+        ("org-unit--orgUnitKind", "LATER_VALUE"),
+        ("problem--problemCode", "LATER_VALUE"),
+        ("refinery-draft--panelType", "later value"),
+        ("service-document--exchangeScope", "exchange.later.value"),
+        ("tombstone--removalChannel", "later-value"),
+    ];
+    for (folder, text) in open {
+        check(&[
+            ("CON-11", folder, &format!("\"{text}\""), VALID),
+            ("CON-11", folder, "7", &[("", "anyOf")]),
+        ]);
+    }
+    let mut found = BTreeSet::new();
+    for (name, schema) in schema_files() {
+        objects(&schema, "", &mut |at, object| {
+            if object.get("anyOf").is_some_and(|any| any[0].get("enum").is_some()) {
+                let definition = at.strip_prefix("/$defs/").unwrap_or(at);
+                found.insert(format!("{}--{definition}", name.trim_end_matches(".schema.json")));
+            }
+        });
+    }
+    let listed: BTreeSet<String> = open.iter().map(|(folder, _)| (*folder).to_owned()).collect();
+    assert_eq!(found, listed);
+}

@@ -1,0 +1,135 @@
+//! CON-06 to CON-08, CON-12: times and ids on the wire, and what a reader may meet and must not lose.
+
+use contract_runtime::Contract;
+use exchange_api::types::{StockLot, UpsertShip, WarningCode};
+
+use super::*;
+
+/// CON-06: timestamps are RFC 3339 in UTC, and every member that holds a time is one.
+#[test]
+fn timestamps_are_rfc_3339_in_utc() {
+    let t = "provenance--timestamp";
+    check(&[
+        ("CON-06", t, r#""2026-01-02T03:04:05Z""#, VALID),
+        ("CON-06", t, r#""2026-01-02T03:04:05.123456789Z""#, VALID),
+        ("CON-06", t, r#""2026-01-02T03:04:05+01:00""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02T03:04:05""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02 03:04:05Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02""#, &[("", "pattern")]),
+        ("CON-06", t, "1767322645", &[("", "type")]),
+    ]);
+    assert_eq!(schema(t)["format"], "date-time");
+
+    let mut times = 0;
+    for (name, schema) in schema_files() {
+        objects(&schema, "", &mut |at, object| {
+            let property = at.rsplit_once("/properties/").map_or("", |(_, name)| name);
+            if property == "sunset" || (property.ends_with("At") && !property.contains('/')) {
+                times += 1;
+                let target = object.get("$ref").and_then(Value::as_str).unwrap_or_default();
+                assert!(target.ends_with("provenance.schema.json#/$defs/timestamp"), "{name} {at}: {target}");
+            }
+        });
+    }
+    // installation 2, provenance, tombstone, blueprint, add, envelope, its item, draft, image,
+    // deprecation, demand
+    assert_eq!(times, 12);
+}
+
+/// CON-07: keys, ids and refs are opaque texts of 1 to 128 characters, whatever stands in them.
+#[test]
+fn identifiers_are_opaque() {
+    let odd = r#"" Ü/~0 {\"a\": 1}\n\u0000 🚀 ""#;
+    for folder in [
+        "blueprint--blueprintKey",
+        "stock-lot--lotKey",
+        "org-stock-lot--orgLotKey",
+        "ship--shipId",
+        "ship--externalId",
+        "installation--installationId",
+        "tombstone--tombstoneKey",
+        "item-ref--catalogKey",
+        "org-unit--unitId",
+        "org-stock-entry--entryId",
+        "org-stock-entry--holderRef",
+        "org-stock-entry--jobOrderId",
+        "org-stock-entry--missionId",
+    ] {
+        check(&[
+            ("CON-07", folder, odd, VALID),
+            ("CON-07", folder, &letters(128), VALID),
+            ("CON-07", folder, &letters(129), &[("", "maxLength")]),
+            ("CON-07", folder, r#""""#, &[("", "minLength")]),
+            ("CON-07", folder, "7", &[("", "type")]),
+        ]);
+    }
+    check(&[
+        ("CON-07", "page--cursor", r#""Zz09._:-""#, VALID),
+        ("CON-07", "page--cursor", &letters(129), &[("", "maxLength")]),
+        ("CON-07", "page--cursor", "7", &[("", "type")]),
+    ]);
+}
+
+/// CON-08: an undeclared field is accepted at every depth, kept, and found by its pointer; no schema
+/// closes an object; its warning is declared where change results and resolve responses put it.
+#[test]
+fn undeclared_fields_are_accepted_and_found() {
+    undeclared(
+        "CON-08",
+        "change-set--blueprintChangeSet",
+        r#"{"hue": {"a": 1}, "ops": [{"op": "add", "tint": null, "ref": {"name": "x", "a/b": 2}}]}"#,
+        &["/hue", "/ops/0/ref/a~1b", "/ops/0/tint"],
+    );
+    for (folder, document) in [
+        ("installation", r#"{"label": "Desk", "hue": 1}"#),
+        ("account-check-request", r#"{"handle": "abc", "hue": 1}"#),
+        ("resolve-request", r#"{"kind": "ITEM", "refs": [{"bt": "1"}], "hue": 1}"#),
+        ("refinery-draft", r#"{"schemaVersion": 1, "orders": [], "hue": 1}"#),
+        ("blueprint-draft", r#"{"format": "svc.blueprints", "formatVersion": "1.0", "items": [], "hue": 1}"#),
+    ] {
+        undeclared("CON-08", folder, document, &["/hue"]);
+    }
+    for (name, schema) in schema_files() {
+        objects(&schema, "", &mut |at, object| {
+            for keyword in ["additionalProperties", "unevaluatedProperties"] {
+                assert_ne!(object.get(keyword), Some(&Value::Bool(false)), "CON-08: {name} {at}");
+            }
+        });
+    }
+    assert!(WarningCode::KNOWN.contains(&WarningCode::UnknownField));
+    let warning = r#"[{"pointer": "/ops/0/tint", "code": "UNKNOWN_FIELD"}]"#;
+    let result = r#""dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": []"#;
+    let resolved = r#""results": [{"index": 0, "status": "unmatched"}]"#;
+    check(&[
+        ("CON-08", "change-result", &format!(r#"{{{result}, "warnings": {warning}}}"#), VALID),
+        ("CON-08", "resolve-response", &format!(r#"{{{resolved}, "warnings": {warning}}}"#), VALID),
+    ]);
+}
+
+/// SHP-06, SHP-12: an absent unit, no unit and a unit are three different things, and stay so.
+#[test]
+fn absent_null_and_value_are_kept_apart() {
+    let base = r#""op": "upsert", "externalId": "e", "shipType": {"bt": "1"}, "insurance": {"kind": "LTI"}"#;
+    let read = |unit: &str| UpsertShip::parse_valid(format!("{{{base}{unit}}}").as_bytes()).unwrap();
+    let (absent, null, value) = (read(""), read(r#", "orgUnit": null"#), read(r#", "orgUnit": "u""#));
+    assert_eq!(absent.org_unit, None);
+    assert_eq!(null.org_unit, Some(exchange_api::Nullable::Null));
+    assert_eq!(value.org_unit, Some(exchange_api::Nullable::Value("u".to_owned())));
+    let written = |op: &UpsertShip| op.to_json().unwrap().to_string();
+    assert!(!written(&absent).contains("orgUnit"), "{}", written(&absent));
+    assert!(written(&null).contains(r#""orgUnit":null"#), "{}", written(&null));
+    assert!(written(&value).contains(r#""orgUnit":"u""#), "{}", written(&value));
+}
+
+/// CON-12: a field that a newer server adds does not break reading and is not lost.
+#[test]
+fn a_newer_answer_is_read() {
+    let lot = br#"{"key": "k", "material": {"bt": "1", "name": "n"}, "location": {"name": "A", "moon": 4},
+        "quality": 0, "stolen": false, "quantity": {"amount": 1, "unit": "SCU"}, "age": 7.50}"#;
+    let read = StockLot::parse_valid(lot).unwrap();
+    let mut undeclared = read.undeclared(9);
+    undeclared.sort();
+    assert_eq!(undeclared, ["/age", "/location/moon"]);
+    assert_eq!(read.undeclared(1).len(), 1);
+    assert_eq!(read.to_json().unwrap(), Json::parse(lot).unwrap());
+}

@@ -1,0 +1,283 @@
+//! CON-13, CON-14 and the routes of every area: method, path, scope, key, query, bodies.
+
+use contract_runtime::parameters::Location;
+use exchange_api::operations::OPERATIONS;
+
+use super::{scopes::SCOPES, *};
+
+/// Requirements, operation, method, path below `/exchange/v1`, scope (empty: any), body, answer.
+type Route =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+
+const ROUTES: [Route; 18] = [
+    ("SVC-01", "service_document", "GET", "", "exchange.connect", "", "service-document"),
+    (
+        "SVC-08, SVC-11",
+        "installation_label",
+        "POST",
+        "/me/installation",
+        "exchange.connect",
+        "installation",
+        "installation--installationRecord",
+    ),
+    (
+        "SVC-13, SVC-14",
+        "account_check",
+        "POST",
+        "/me/account-check",
+        "exchange.connect",
+        "account-check-request",
+        "account-check-response",
+    ),
+    ("RES-01", "catalog_resolve", "POST", "/catalog/resolve", "", "resolve-request", "resolve-response"),
+    ("RES-15", "catalog_locations", "GET", "/catalog/locations", "", "", "location-list"),
+    (
+        "BPR-01",
+        "blueprints_read",
+        "GET",
+        "/me/blueprints",
+        "exchange.blueprints.read",
+        "",
+        "page--blueprintPage",
+    ),
+    (
+        "BPR-04",
+        "blueprints_write",
+        "POST",
+        "/me/blueprints/changes",
+        "exchange.blueprints.write",
+        "change-set--blueprintChangeSet",
+        "change-result",
+    ),
+    ("STK-01", "stock_read", "GET", "/me/stock", "exchange.stock.read", "", "page--stockPage"),
+    (
+        "STK-05",
+        "stock_write",
+        "POST",
+        "/me/stock/changes",
+        "exchange.stock.write",
+        "change-set--stockChangeSet",
+        "change-result",
+    ),
+    ("SHP-01", "ships_read", "GET", "/me/ships", "exchange.hangar.read", "", "page--shipPage"),
+    (
+        "SHP-06",
+        "ships_write",
+        "POST",
+        "/me/ships/changes",
+        "exchange.hangar.write",
+        "change-set--shipChangeSet",
+        "change-result",
+    ),
+    ("ORG-02", "org_units_read", "GET", "/me/org-units", "exchange.orgunits.read", "", "org-unit-list"),
+    ("OST-04", "org_stock_read", "GET", "/org-stock", "exchange.orgstock.read", "", "page--orgStockPage"),
+    (
+        "OST-15",
+        "org_stock_members",
+        "GET",
+        "/org-stock/members",
+        "exchange.orgstock.write",
+        "",
+        "org-stock-members",
+    ),
+    (
+        "OST-16",
+        "org_stock_write",
+        "POST",
+        "/org-stock/changes",
+        "exchange.orgstock.write",
+        "change-set--orgStockChangeSet",
+        "change-result",
+    ),
+    ("DEM-01", "demand_read", "GET", "/me/org-demand", "exchange.demand.read", "", "org-demand"),
+    (
+        "DRF-06",
+        "drafts_blueprints",
+        "POST",
+        "/me/drafts/blueprints",
+        "exchange.drafts.blueprints",
+        "blueprint-draft",
+        "draft-result",
+    ),
+    (
+        "DRF-08",
+        "drafts_refinery",
+        "POST",
+        "/me/drafts/refinery-orders",
+        "exchange.drafts.refinery",
+        "refinery-draft",
+        "draft-result",
+    ),
+];
+
+fn full(path: &str) -> String {
+    format!("/exchange/v1{path}")
+}
+
+/// The operation of the OpenAPI document at a method and a path.
+fn described<'a>(document: &'a Value, method: &str, path: &str) -> &'a Value {
+    let operation = &document["paths"][full(path)][method.to_lowercase()];
+    assert!(operation.is_object(), "{method} {path} is not described");
+    operation
+}
+
+/// The fixture folder of a reference to a schema file by its absolute `$id`.
+fn folder(reference: &Value) -> String {
+    let uri = reference["$ref"].as_str().unwrap_or_else(|| panic!("no reference: {reference}"));
+    let name = uri.strip_prefix("https://exchange.example/exchange/v1/schemas/").unwrap();
+    name.replace(".schema.json#/$defs/", "--").replace(".schema.json", "")
+}
+
+/// CON-01, CON-14: the signed-in routes are these, below `/exchange/v1` of an origin.
+#[test]
+fn the_signed_in_routes_are_these() {
+    let mut found: Vec<_> =
+        OPERATIONS.iter().filter(|o| !o.anonymous).map(|o| (o.path.to_owned(), o.method, o.id)).collect();
+    let mut expected: Vec<_> =
+        ROUTES.iter().map(|(_, id, method, path, ..)| (full(path), *method, *id)).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    let servers = file("openapi.json")["servers"].clone();
+    assert_eq!(servers.as_array().unwrap().len(), 1);
+    let origin = servers[0]["url"].as_str().unwrap().strip_prefix("https://").unwrap();
+    assert!(!origin.contains('/'), "CON-01: {origin}");
+}
+
+/// CON-05, CON-03: the OpenAPI document and the schema files are the anonymous routes.
+#[test]
+fn the_contract_is_read_without_signing_in() {
+    let anonymous: Vec<_> =
+        OPERATIONS.iter().filter(|o| o.anonymous).map(|o| (o.method, o.path, o.scopes.len())).collect();
+    assert_eq!(
+        anonymous,
+        [("GET", "/exchange/v1/openapi.json", 0), ("GET", "/exchange/v1/schemas/{name}.schema.json", 0),]
+    );
+    let document = file("openapi.json");
+    assert_eq!(document["openapi"], "3.1.0");
+    for path in ["/openapi.json", "/schemas/{name}.schema.json"] {
+        assert_eq!(described(&document, "GET", path)["security"], serde_json::json!([]), "CON-05: {path}");
+    }
+}
+
+/// CON-13, RES-02, SVC-01, SVC-08, SVC-13, BPR-01, BPR-04, STK-01, STK-05, SHP-01, SHP-06, OST-15,
+/// OST-16, DEM-01, DRF-06, DRF-08: every route asks for the scope of its area, the catalogue for any.
+#[test]
+fn every_route_asks_for_its_scope() {
+    let any: Vec<Vec<&str>> = SCOPES.iter().map(|(scope, ..)| vec![*scope]).collect();
+    let document = file("openapi.json");
+    for (rows, id, method, path, scope, ..) in ROUTES {
+        let operation = OPERATIONS.iter().find(|o| o.id == id).unwrap();
+        let expected = if scope.is_empty() { any.clone() } else { vec![vec![scope]] };
+        assert_eq!(operation.scopes, expected, "{rows}: {id}");
+        let described = described(&document, method, path)["security"].as_array().unwrap().clone();
+        let security: Vec<Value> = expected.iter().map(|all| serde_json::json!({ "member": all })).collect();
+        assert_eq!(described, security, "{rows}: {id}");
+    }
+}
+
+/// CON-13: the details of org stock are the one scope that adds to an answer without being needed.
+#[test]
+fn details_of_org_stock_are_asked_for_on_top() {
+    let document = file("openapi.json");
+    for (_, id, method, path, ..) in ROUTES {
+        let optional = &described(&document, method, path)["x-optional-scopes"];
+        if id == "org_stock_read" {
+            assert_eq!(*optional, serde_json::json!(["exchange.orgstock.details"]));
+        } else {
+            assert!(optional.is_null(), "CON-13: {id}");
+        }
+    }
+}
+
+/// CON-02: every request is JSON of one schema file, and so is every answer.
+#[test]
+fn every_body_has_a_schema_file() {
+    let document = file("openapi.json");
+    for (rows, id, method, path, _, request, answer) in ROUTES {
+        let described = described(&document, method, path);
+        let operation = OPERATIONS.iter().find(|o| o.id == id).unwrap();
+        assert_eq!(operation.success, [200], "{rows}: {id}");
+        let content = described["responses"]["200"]["content"].as_object().unwrap();
+        assert_eq!(content.keys().collect::<Vec<_>>(), ["application/json"], "CON-02: {id}");
+        assert_eq!(folder(&content["application/json"]["schema"]), answer, "{rows}: {id}");
+        if request.is_empty() {
+            assert!(described["requestBody"].is_null() && operation.body.is_none(), "{rows}: {id}");
+            continue;
+        }
+        let body = operation.body.unwrap();
+        assert_eq!((body.required, body.media_type), (true, "application/json"), "CON-02: {id}");
+        let content = described["requestBody"]["content"].as_object().unwrap();
+        assert_eq!(content.keys().collect::<Vec<_>>(), ["application/json"], "CON-02: {id}");
+        assert_eq!(folder(&content["application/json"]["schema"]), request, "{rows}: {id}");
+    }
+}
+
+/// GW-09, SVC-08, SVC-13, WRT-01, OST-16: the four change sets and both drafts need an idempotency
+/// key, and nothing else does.
+#[test]
+fn writes_need_an_idempotency_key() {
+    let writes = [
+        "blueprints_write",
+        "stock_write",
+        "ships_write",
+        "org_stock_write",
+        "drafts_blueprints",
+        "drafts_refinery",
+    ];
+    for operation in OPERATIONS {
+        let expected = writes.contains(&operation.id);
+        assert_eq!(operation.idempotent, expected, "GW-09: {operation:?}");
+        let key = operation.parameters.iter().find(|p| p.name == "Idempotency-Key");
+        let found = key.map(|p| (p.location, p.required));
+        assert_eq!(found, expected.then_some((Location::Header, true)), "GW-09: {operation:?}");
+    }
+    assert_eq!(exchange_api::codes::Code::from("IDEMPOTENCY_KEY_MISSING").status(), Some(400));
+}
+
+/// FED-01, OST-15, SVC-01, RES-15, DEM-01: four feeds take cursor and limit, the roster takes a unit,
+/// no other route takes a query.
+#[test]
+fn feeds_take_cursor_and_limit() {
+    for (rows, id, ..) in ROUTES {
+        let operation = OPERATIONS.iter().find(|o| o.id == id).unwrap();
+        let query = operation.parameters.iter().filter(|p| p.location == Location::Query);
+        let found: Vec<_> = query.map(|p| (p.name, p.required)).collect();
+        let expected: &[(&str, bool)] = match id {
+            "blueprints_read" | "stock_read" | "ships_read" | "org_stock_read" => {
+                &[("cursor", false), ("limit", false)]
+            }
+            "org_stock_members" => &[("unit", true)],
+            _ => &[],
+        };
+        assert_eq!(found, expected, "FED-01, {rows}: {id}");
+    }
+    let cursor = &OPERATIONS.iter().find(|o| o.id == "stock_read").unwrap().parameters[0];
+    let valid = |text: &str| cursor.validator.unwrap()().is_valid(&Json::parse(text.as_bytes()).unwrap());
+    assert!(valid("\"Zz09._:-\"") && valid(&letters(128)));
+    assert!(!valid("\"a b\"") && !valid(&letters(129)) && !valid("\"\""));
+}
+
+/// GW-13: every call may carry an id of its own, never refused; every answer carries one.
+#[test]
+fn every_call_may_carry_a_correlation_id() {
+    let document = file("openapi.json");
+    let parameter = &document["components"]["parameters"]["CorrelationId"];
+    assert_eq!(
+        (&parameter["name"], &parameter["in"]),
+        (&Value::from("X-Correlation-Id"), &Value::from("header"))
+    );
+    assert_eq!(parameter["required"], false);
+    assert_eq!(parameter["schema"], serde_json::json!({"type": "string"}));
+    let sent = serde_json::json!({"$ref": "#/components/parameters/CorrelationId"});
+    let answered = serde_json::json!({"$ref": "#/components/headers/CorrelationId"});
+    for operation in OPERATIONS {
+        let path = operation.path.strip_prefix("/exchange/v1").unwrap();
+        let described = described(&document, operation.method, path);
+        assert!(described["parameters"].as_array().unwrap().contains(&sent), "GW-13: {operation:?}");
+        let headers = &described["responses"]["200"]["headers"];
+        assert_eq!(headers["X-Correlation-Id"], answered, "GW-13: {operation:?}");
+    }
+    assert_eq!(document["components"]["responses"]["Problem"]["headers"]["X-Correlation-Id"], answered);
+    assert_eq!(document["components"]["headers"]["CorrelationId"]["schema"]["maxLength"], 128);
+}

@@ -1,0 +1,36 @@
+//! CON-13: the scopes of the exchange.
+
+use exchange_api::scopes::Scope;
+
+use super::*;
+
+/// Scope, area, access (CON-13).
+pub(super) const SCOPES: [(&str, &str, &str); 14] = [
+    ("exchange.connect", "connection", "connect"),
+    ("exchange.blueprints.read", "blueprints", "read"),
+    ("exchange.blueprints.write", "blueprints", "write"),
+    ("exchange.stock.read", "stock", "read"),
+    ("exchange.stock.write", "stock", "write"),
+    ("exchange.hangar.read", "ships", "read"),
+    ("exchange.hangar.write", "ships", "write"),
+    ("exchange.orgunits.read", "org-units", "read"),
+    ("exchange.orgstock.read", "org-stock", "read"),
+    ("exchange.orgstock.write", "org-stock", "write"),
+    ("exchange.orgstock.details", "org-stock", "details"),
+    ("exchange.demand.read", "demand", "read"),
+    ("exchange.drafts.blueprints", "drafts", "draft"),
+    ("exchange.drafts.refinery", "drafts", "draft"),
+];
+
+/// CON-13: 14 scopes, each of an area and for an access.
+#[test]
+fn there_are_14_scopes() {
+    let found: Vec<_> = Scope::ALL
+        .iter()
+        .map(|scope| (scope.as_str(), scope.area().unwrap(), scope.access().unwrap().as_str()))
+        .collect();
+    assert_eq!(found, SCOPES);
+    let listed = SCOPES.map(|(scope, ..)| scope);
+    assert_eq!(schema("service-document--exchangeScope")["anyOf"][0]["enum"], serde_json::json!(listed));
+    assert_eq!(texts(exchange_api::operations::Scope::ALL), listed);
+}
