@@ -141,8 +141,8 @@ pub enum UnknownKeywords {
 pub enum Unsupported {
     /// An error.
     Deny,
-    /// A warning; the type is a JSON value and the constraint is not checked.
-    KeepJson,
+    /// A warning; the constraint is left unchecked, and the value keeps its plain type.
+    Keep,
 }
 
 /// `[[area]]`: a module and what it holds.

@@ -11,7 +11,7 @@ use quote::quote;
 use crate::{
     api::{Api, Operation},
     client::client,
-    config::{Builders, Config, Layout, UnknownKeywords},
+    config::{Builders, Config, Layout, UnknownKeywords, Unsupported},
     diagnostics::{Diagnostic, Diagnostics},
     emit::{Emitter, ident},
     load::{Sources, load},
@@ -117,16 +117,20 @@ impl Project {
         }
         let api = merged(apis);
         let options = self.options(&graph, &mut diagnostics);
-        let compiled = patterns(&graph).unwrap_or_else(|errors| {
-            for (id, source, error) in errors {
-                diagnostics.push(
-                    Diagnostic::error("unsupported", format!("pattern `{source}`: {}", error.reason))
-                        .at(graph.schema(id).place.clone())
-                        .help("write it without look-around and back-references: they cannot be matched in linear time"),
-                );
-            }
-            BTreeMap::new()
-        });
+        let (compiled, refused) = patterns(&graph);
+        for (id, source, error) in refused {
+            let place = graph.schema(id).place.clone();
+            let why = format!("pattern `{source}`: {}", error.reason);
+            diagnostics.push(match self.config.types.unsupported {
+                Unsupported::Deny => Diagnostic::error("unsupported", why).at(place).help(
+                    "write it without look-around and back-references: they cannot be matched in linear time; \
+                     or set `unsupported = \"keep\"` below [types] to leave it unchecked",
+                ),
+                Unsupported::Keep => {
+                    Diagnostic::warning("unsupported", format!("{why}; it is not checked")).at(place)
+                }
+            });
+        }
         let shapes = shape(&graph, &options, &places(&api));
         let tables = TableSet::new(&graph, &shapes, compiled);
         diagnostics.attach(&sources);

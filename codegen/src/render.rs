@@ -142,7 +142,7 @@ fn starts_member(line: &str) -> bool {
 }
 
 fn ends_member(line: &str) -> bool {
-    line == "    }" || (line.starts_with("    ") && !line.starts_with("     ") && line.ends_with(';'))
+    line.starts_with("    ") && !line.starts_with("     ") && line.ends_with([';', '}'])
 }
 
 #[cfg(test)]

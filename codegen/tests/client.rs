@@ -245,13 +245,17 @@ fn expect(name: &str, text: &str) {
 fn a_client_is_generated() {
     let module = client(&api(), &graph(), &Shapes, &options()).unwrap();
     assert!(module.diagnostics.is_empty());
-    let text = prettyplease::unparse(&syn::parse2(module.tokens).unwrap());
+    let printed = |tokens| {
+        let code = prettyplease::unparse(&syn::parse2(tokens).unwrap());
+        format!("//! What `client.rs` generates, for `client_runs.rs` to call.\n\n{code}")
+    };
+    let text = printed(module.tokens);
     // `client_runs.rs` compiles and calls what this writes.
     for foreign in ["progenitor", "reqwest", "Lowered", "api-version", "#[allow", "DPoP"] {
         assert!(!text.contains(foreign), "{foreign} is left");
     }
     expect("client.rs", &text);
-    expect("operations.rs", &prettyplease::unparse(&syn::parse2(table(&api())).unwrap()));
+    expect("operations.rs", &printed(table(&api())));
     let losses: String = module
         .losses
         .iter()

@@ -6,10 +6,12 @@
 
 #[rustfmt::skip]
 #[path = "client/client.rs"]
+#[rustfmt::skip]
 pub mod client;
 #[rustfmt::skip]
 #[allow(clippy::all, reason = "another stage's output, looked at in that stage's tests")]
 #[path = "client/operations.rs"]
+#[rustfmt::skip]
 pub mod operations;
 
 use std::{

@@ -1,3 +1,5 @@
+//! What `client.rs` generates, for `client_runs.rs` to call.
+
 use ::contract_runtime::{client::Core, transport::Transport};
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{Answer, Bytes, Error, RequestChecks};

@@ -1,3 +1,5 @@
+//! What `client.rs` generates, for `client_runs.rs` to call.
+
 use ::contract_runtime::operation::{Body, Format, Operation, Operations};
 use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
 /// Every operation, in the order of the contract.
@@ -243,7 +245,7 @@ impl<'de> ::serde::Deserialize<'de> for OperationId {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
@@ -310,7 +312,7 @@ impl<'de> ::serde::Deserialize<'de> for Scope {
     ) -> ::std::result::Result<Self, D::Error> {
         ::contract_runtime::contract::read_text(
             deserializer,
-            |text| <Self as ::std::str::FromStr>::from_str(text),
+            <Self as ::std::str::FromStr>::from_str,
         )
     }
 }
