@@ -15,7 +15,7 @@
 //!
 //! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`tables`],
 //! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
-//! [`refine`], then [`render`] and [`write`]. [`generate`] runs them all.
+//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all.
 
 pub mod api;
 pub mod client;

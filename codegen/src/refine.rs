@@ -1,8 +1,8 @@
 //! `syn` passes over progenitor's output: its methods, made ours.
 //!
 //! progenitor's scaffolding (client struct, hooks, types, errors, re-exports) is dropped whole;
-//! of each method its decisions are [read](reading), compared with the contract, and then the
-//! [passes] replace types, arguments, body and documentation. What does not compare is an
+//! of each method its decisions are read (`reading`), compared with the contract, and then the
+//! `passes` replace types, arguments, body and documentation. What does not compare is an
 //! error: an engine that says something else than the contract is never passed on.
 
 mod passes;

@@ -1,7 +1,7 @@
 //! Trees to the schema graph: every reference settled, every keyword's form checked.
 //!
-//! [`resolve`] walks the inputs ([`discover`]), reads more documents when references ask for
-//! them, orders what it found by URI and position, and parses each schema once ([`parse`]).
+//! [`resolve`] walks the inputs (`discover`), reads more documents when references ask for
+//! them, orders what it found by URI and position, and parses each schema once (`parse`).
 
 pub(crate) mod cycle;
 pub(crate) mod dialect;

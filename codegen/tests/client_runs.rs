@@ -4,11 +4,9 @@
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-#[rustfmt::skip]
 #[path = "client/client.rs"]
 #[rustfmt::skip]
 pub mod client;
-#[rustfmt::skip]
 #[allow(clippy::all, reason = "another stage's output, looked at in that stage's tests")]
 #[path = "client/operations.rs"]
 #[rustfmt::skip]

@@ -12,6 +12,10 @@ use crate::{
     shape::{Body, IntKind, Shapes, Struct, Tagged, TypeDef, TypeId, TypeRef},
 };
 
+/// 2^53: the proof engine compares numbers as `f64`. The types hold more, so what is proven with
+/// this holds for them.
+const EXACT: i64 = 1 << 53;
+
 /// The schema of exactly what a type can hold, with the types that it mentions as `$defs`.
 #[must_use]
 pub fn accepted(shapes: &Shapes, id: TypeId) -> Value {
@@ -172,9 +176,9 @@ impl<'a> Writer<'a> {
             TypeRef::Bool => json!({ "type": "boolean" }),
             TypeRef::Int(_) if self.assumed => json!({ "type": "integer" }),
             TypeRef::Int(IntKind::I64) => {
-                json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX })
+                json!({ "type": "integer", "minimum": -EXACT, "maximum": EXACT })
             }
-            TypeRef::Int(IntKind::U64) => json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
+            TypeRef::Int(IntKind::U64) => json!({ "type": "integer", "minimum": 0, "maximum": EXACT }),
             TypeRef::Number => json!({ "type": "number" }),
             TypeRef::String | TypeRef::Secret => json!({ "type": "string" }),
             TypeRef::Named(id) => match self.shapes.types.get(id.0 as usize) {

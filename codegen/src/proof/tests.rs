@@ -39,7 +39,7 @@ fn what_a_type_accepts_is_a_schema() {
             "type": "object",
             "required": ["amount"],
             "properties": {
-                "amount": { "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX },
+                "amount": { "type": "integer", "minimum": -(1i64 << 53), "maximum": 1i64 << 53 },
                 "note": { "anyOf": [{ "type": "null" }, { "type": "string" }] },
             },
         })
