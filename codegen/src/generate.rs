@@ -211,7 +211,7 @@ impl Project {
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
         {
             let Contract { graph, api, shapes, tables, options, .. } = &contract;
-            let builders = self.builders(graph, api, shapes);
+            let builders = self.builders(api, shapes);
             let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders);
             for (area, tokens) in emitter.areas() {
                 let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
@@ -395,7 +395,7 @@ impl Project {
     }
 
     /// The structs that get a builder.
-    fn builders(&self, graph: &Graph, api: &Api, shapes: &Shapes) -> BTreeSet<TypeId> {
+    fn builders(&self, api: &Api, shapes: &Shapes) -> BTreeSet<TypeId> {
         let mut found = BTreeSet::new();
         match self.config.types.builders {
             Builders::None => {}
@@ -409,7 +409,6 @@ impl Project {
                 }
             }
         }
-        let _ = graph;
         found
     }
 }

@@ -313,6 +313,13 @@ impl Ord for Number {
             (Repr::Small { digits: a, scale: sa }, Repr::Small { digits: b, scale: sb }) if sa == sb => {
                 a.cmp(b)
             }
+            // Against a whole number, as most bounds are: with the bound known, two instructions.
+            (Repr::Small { digits: a, scale }, Repr::Small { digits: b, scale: 0 }) => {
+                match pow10(*scale).and_then(|unit| b.checked_mul(unit)) {
+                    Some(b) => a.cmp(&b),
+                    None => self.cmp_unequal_scales(other),
+                }
+            }
             _ => self.cmp_unequal_scales(other),
         }
     }

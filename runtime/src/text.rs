@@ -6,6 +6,7 @@
 /// Whether `text` has `least` code points or more.
 ///
 /// Constant time unless the byte length lies between `least` and `4 * least`.
+#[inline]
 #[must_use]
 pub const fn char_count_at_least(text: &str, least: usize) -> bool {
     let bytes = text.as_bytes();
@@ -34,6 +35,7 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
 /// Whether `text` has `most` code points or fewer.
 ///
 /// Constant time unless the byte length lies between `most` and `4 * most`.
+#[inline]
 #[must_use]
 pub const fn char_count_at_most(text: &str, most: usize) -> bool {
     match most.checked_add(1) {
