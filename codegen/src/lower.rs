@@ -205,7 +205,7 @@ pub(crate) fn refusal(operation: &Operation, reason: &str, options: &ClientOptio
         Diagnostic::warning("client-unsupported", message)
     } else {
         Diagnostic::error("client-unsupported", message)
-            .help("set `skip_unsupported` under `[client]` to generate the others without it")
+            .help("set `skip-unsupported` under `[client]` to generate the others without it")
     };
     diagnostic.at(operation.place.clone())
 }

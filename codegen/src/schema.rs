@@ -234,6 +234,31 @@ pub struct Schema {
     pub otherwise: Option<SchemaId>,
 }
 
+impl Schema {
+    /// Every schema that this one applies, in place or below.
+    pub fn children(&self) -> impl Iterator<Item = SchemaId> {
+        let one = [
+            self.reference,
+            self.dynamic_reference.as_ref().map(|dynamic| dynamic.initial),
+            self.contains.as_ref().map(|contains| contains.schema),
+            self.items,
+            self.unevaluated_items,
+            self.additional_properties,
+            self.unevaluated_properties,
+            self.property_names,
+            self.not,
+            self.condition,
+            self.then,
+            self.otherwise,
+        ];
+        let lists = [&self.prefix_items, &self.all_of, &self.any_of, &self.one_of];
+        let maps = [&self.properties, &self.pattern_properties, &self.dependent_schemas];
+        let lists = lists.into_iter().flatten().copied();
+        let maps = maps.into_iter().flatten().map(|(_, id)| *id);
+        one.into_iter().flatten().chain(lists).chain(maps)
+    }
+}
+
 /// Every schema that the inputs hold or reach, references settled.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {

@@ -58,7 +58,7 @@ impl Writer<'_> {
                 return None;
             }
             definitions.insert(self.name(id), self.schema(id)?);
-            for child in children(self.graph.schema(id)) {
+            for child in self.graph.schema(id).children() {
                 if seen.insert(child) {
                     waiting.push(child);
                 }
@@ -175,29 +175,6 @@ pub(crate) fn typed(mut document: Value, only: Types) -> Value {
         members.insert("type".to_owned(), types(only));
     }
     document
-}
-
-/// Every schema that another one applies.
-pub(crate) fn children(schema: &Schema) -> impl Iterator<Item = SchemaId> {
-    let one = [
-        schema.reference,
-        schema.dynamic_reference.as_ref().map(|dynamic| dynamic.initial),
-        schema.contains.as_ref().map(|contains| contains.schema),
-        schema.items,
-        schema.unevaluated_items,
-        schema.additional_properties,
-        schema.unevaluated_properties,
-        schema.property_names,
-        schema.not,
-        schema.condition,
-        schema.then,
-        schema.otherwise,
-    ];
-    let lists = [&schema.prefix_items, &schema.all_of, &schema.any_of, &schema.one_of];
-    let maps = [&schema.properties, &schema.pattern_properties, &schema.dependent_schemas];
-    let lists = lists.into_iter().flatten().copied();
-    let maps = maps.into_iter().flatten().map(|(_, id)| *id);
-    one.into_iter().flatten().chain(lists).chain(maps)
 }
 
 fn types(types: Types) -> Value {

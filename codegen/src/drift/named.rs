@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::{
     Contract,
-    document::children,
     finding::{Comparer, Subject, Use},
 };
 use crate::{
@@ -121,7 +120,7 @@ fn used(contract: &Contract) -> BTreeSet<SchemaId> {
     let mut waiting: Vec<SchemaId> = operations.flat_map(roots).collect();
     let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
     while let Some(id) = waiting.pop() {
-        for child in children(contract.graph.schema(id)) {
+        for child in contract.graph.schema(id).children() {
             if seen.insert(child) {
                 waiting.push(child);
             }

@@ -622,7 +622,7 @@ fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
         if schema.dynamic_reference.as_ref().is_some_and(|d| d.anchor.is_some()) {
             work.push(id);
         }
-        for part in parts(schema) {
+        for part in schema.children() {
             parents.entry(part).or_default().push(id);
         }
     }
@@ -632,28 +632,6 @@ fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
         }
     }
     found
-}
-
-/// Every schema that a schema applies, in place or below.
-fn parts(s: &Schema) -> impl Iterator<Item = SchemaId> {
-    let single = [
-        s.reference,
-        s.dynamic_reference.as_ref().map(|d| d.initial),
-        s.not,
-        s.condition,
-        s.then,
-        s.otherwise,
-        s.items,
-        s.unevaluated_items,
-        s.contains.as_ref().map(|c| c.schema),
-        s.additional_properties,
-        s.unevaluated_properties,
-        s.property_names,
-    ];
-    let lists = [&s.all_of, &s.any_of, &s.one_of, &s.prefix_items];
-    let named = [&s.properties, &s.pattern_properties, &s.dependent_schemas];
-    let named = named.into_iter().flatten().map(|(_, id)| *id);
-    single.into_iter().flatten().chain(lists.into_iter().flatten().copied()).chain(named)
 }
 
 /// What is asked of a field's value.
