@@ -67,13 +67,13 @@ macro_rules! closed_enum {
         $crate::text!($name);
         impl ::std::str::FromStr for $name {
             type Err = $crate::contract::UnknownValue;
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
+            fn from_str(text: &str) -> Result<Self, $crate::contract::UnknownValue> {
                 Self::from_wire(text).ok_or($crate::contract::UnknownValue(stringify!($name)))
             }
         }
         impl TryFrom<&str> for $name {
             type Error = $crate::contract::UnknownValue;
-            fn try_from(text: &str) -> Result<Self, Self::Error> {
+            fn try_from(text: &str) -> Result<Self, $crate::contract::UnknownValue> {
                 text.parse()
             }
         }
@@ -104,7 +104,7 @@ macro_rules! open_enum {
         }
         impl ::std::str::FromStr for $name {
             type Err = ::std::convert::Infallible;
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
+            fn from_str(text: &str) -> Result<Self, ::std::convert::Infallible> {
                 Ok(text.into())
             }
         }

@@ -10,7 +10,7 @@ mod scalars;
 mod texts;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
 };
 
@@ -32,6 +32,10 @@ use self::{
 
 /// How deep checks are written out before they go through the tables.
 const DEPTH: u8 = 24;
+
+/// How many schemas are written out for one field, or beside the fields of one type. Unions that
+/// hold each other's branches would otherwise multiply, level by level.
+const VISITS: u32 = 256;
 
 /// A value in generated code, and its type.
 #[derive(Clone)]
@@ -90,6 +94,8 @@ impl Text {
 pub(super) struct Checker<'a> {
     emitter: &'a Emitter<'a>,
     trivial: RefCell<BTreeMap<TypeId, bool>>,
+    /// Schemas that may still be written out where we are.
+    visits: Cell<u32>,
     /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
     /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
     dynamic: BTreeSet<SchemaId>,
@@ -97,7 +103,7 @@ pub(super) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(super) fn new(emitter: &'a Emitter<'a>) -> Self {
-        Self { emitter, trivial: RefCell::default(), dynamic: dynamic(emitter.graph) }
+        Self { emitter, trivial: RefCell::default(), visits: Cell::new(0), dynamic: dynamic(emitter.graph) }
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {
@@ -110,9 +116,30 @@ impl<'a> Checker<'a> {
         check(&Place::variable(ty))
     }
 
+    /// A check that is written out if it stays small, else what `tables` says.
+    fn within_reason(&self, write: impl FnOnce() -> Check, tables: impl FnOnce() -> Check) -> Check {
+        let before = self.visits.replace(VISITS);
+        let check = write();
+        match self.visits.replace(before) {
+            0 => tables(),
+            _ => check,
+        }
+    }
+
+    /// Whether one more schema may be written out here.
+    fn visit(&self) -> bool {
+        let left = self.visits.get();
+        self.visits.set(left.saturating_sub(1));
+        left > 1
+    }
+
     /// The body of a type's `is_valid`.
     pub(super) fn definition(&self, id: TypeId) -> Check {
         let def = self.emitter.shapes.get(id);
+        self.within_reason(|| self.written(id, def), || self.by_row(def))
+    }
+
+    fn written(&self, id: TypeId, def: &'a TypeDef) -> Check {
         let own = Place::own(self.emitter.named(id));
         if def.conj.ids.iter().any(|id| self.dynamic.contains(id)) {
             return self.by_row(def);
@@ -225,7 +252,7 @@ impl<'a> Checker<'a> {
             return check;
         }
         let s = self.graph_schema(id);
-        if depth == 0 || is_contextual(s) {
+        if depth == 0 || is_contextual(s) || !self.visit() {
             return self.by_tables(id, place);
         }
         if s.boolean == Some(false) || s.types.is_some_and(|t| !t.contains(Types::OBJECT)) {
@@ -360,7 +387,10 @@ impl<'a> Checker<'a> {
             };
         }
         let check = |place: &Place<'a>| match what {
-            AtField::All(conj) => self.conj(conj, place, depth - 1),
+            AtField::All(conj) => self.within_reason(
+                || self.conj(conj, place, depth - 1),
+                || Check::all(conj.ids.iter().map(|&id| self.by_tables(id, place))),
+            ),
             AtField::One(id) => self.schema(*id, place, depth - 1),
         };
         let name = super::ident(&field.name);
@@ -452,7 +482,7 @@ impl<'a> Checker<'a> {
             Some(false) => return Never,
             None => {}
         }
-        if depth == 0 || is_contextual(s) {
+        if depth == 0 || is_contextual(s) || !self.visit() {
             return self.by_tables(id, place);
         }
         let at = |id: SchemaId| self.schema_at(id, place, chosen, depth - 1);

@@ -5,7 +5,10 @@
 use crate::{
     api::{Api, ParameterIn, Status},
     diagnostics::Diagnostics,
-    resolve::tests::{all, clean, shown},
+    resolve::{
+        UnknownKeywords,
+        tests::{all, all_with, clean, shown},
+    },
     schema::{Graph, Origin, Types},
 };
 
@@ -228,6 +231,37 @@ fn versions() {
         let (.., problems) = all(&[("api.yaml", text)]);
         assert_eq!(shown(&problems), expected, "{text}\n{problems}");
     }
+}
+
+/// Documents that were moved to 3.1 by their version number alone (OpenAI's, for one).
+#[test]
+fn words_of_openapi_30_in_a_document_of_31_are_read_as_meant() {
+    let schema = |inner: &str| {
+        let text = format!("{HEAD}components:\n  schemas:\n    A: {inner}\n");
+        let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[("api.yaml", &text)]);
+        (graph.schemas.into_iter().next().unwrap(), shown(&problems))
+    };
+    let (nullable, problems) = schema("{type: string, nullable: true}");
+    assert_eq!(nullable.types, Some(Types::STRING.or(Types::NULL)));
+    assert_eq!(problems, "?openapi-3.0 /components/schemas/A/nullable");
+    let (bounds, problems) = schema("{minimum: 1, exclusiveMinimum: true, exclusiveMaximum: 5}");
+    assert_eq!(problems, "?openapi-3.0 /components/schemas/A/exclusiveMinimum");
+    assert_eq!((bounds.minimum, bounds.exclusive_minimum.unwrap().to_string()), (None, "1".to_owned()));
+    assert_eq!(bounds.exclusive_maximum.unwrap().to_string(), "5");
+    let (names, problems) = schema("{required: [a, b, a]}");
+    assert_eq!(names.required, ["a", "b"]);
+    assert_eq!(problems, "?invalid-schema /components/schemas/A/required/2");
+    // A schema file is no document of OpenAPI.
+    let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
+    let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[file]);
+    assert_eq!(graph.schemas[0].types, Some(Types::STRING));
+    assert_eq!(shown(&problems), "?unknown-keyword /nullable");
+    // A contract whose owner denies unknown keywords wants to hear of it.
+    let text = format!("{HEAD}components: {{schemas: {{A: {{minimum: 1, exclusiveMinimum: true}}}}}}");
+    assert_eq!(
+        shown(&all(&[("api.yaml", &text)]).2),
+        "invalid-schema /components/schemas/A/exclusiveMinimum"
+    );
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl<'t> Discovery<'t> {
             _ => "",
         };
         let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
-            ["3", "1"] => Dialect::LATEST,
+            ["3", "1"] => Dialect::OPENAPI_31,
             ["3", "0"] => Dialect::OPENAPI_30,
             _ => {
                 let message = format!("OpenAPI `{version}`: versions 3.0 and 3.1 are read");

@@ -15,18 +15,23 @@ pub(crate) struct Dialect {
     pub(crate) vocabularies: u8,
     /// `discriminator`, `xml`, `externalDocs`, `example`.
     pub(crate) openapi: bool,
+    /// Whether words of OpenAPI 3.0 are read as they are meant, with a warning: documents that
+    /// were moved to 3.1 by their version number alone are many.
+    pub(crate) migrated: bool,
 }
 
 impl Dialect {
-    /// Of documents that say nothing, and of OpenAPI 3.1.
+    /// Of schema files that say nothing.
     pub(crate) const LATEST: Self =
-        Self { draft: Draft::Latest, vocabularies: vocabulary::ALL, openapi: true };
+        Self { draft: Draft::Latest, vocabularies: vocabulary::ALL, openapi: true, migrated: false };
+    /// Of OpenAPI 3.1.
+    pub(crate) const OPENAPI_31: Self = Self { migrated: true, ..Self::LATEST };
     /// Of OpenAPI 3.0.
     pub(crate) const OPENAPI_30: Self =
-        Self { draft: Draft::OpenApi30, vocabularies: vocabulary::ALL, openapi: true };
+        Self { draft: Draft::OpenApi30, vocabularies: vocabulary::ALL, openapi: true, migrated: false };
 
     const fn json(draft: Draft) -> Self {
-        Self { draft, vocabularies: vocabulary::ALL, openapi: false }
+        Self { draft, vocabularies: vocabulary::ALL, openapi: false, migrated: false }
     }
 
     /// Whether the keyword means something here.
@@ -81,7 +86,9 @@ pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
         "json-schema.org/draft/2020-12/schema" => return Choice::Known(Dialect::json(Draft::Latest)),
         "json-schema.org/draft/2019-09/schema" => return Choice::Known(Dialect::json(Draft::Draft2019)),
         "json-schema.org/draft-07/schema" => return Choice::Known(Dialect::json(Draft::Draft7)),
-        _ if path.starts_with("spec.openapis.org/oas/3.1/dialect/") => return Choice::Known(Dialect::LATEST),
+        _ if path.starts_with("spec.openapis.org/oas/3.1/dialect/") => {
+            return Choice::Known(Dialect::OPENAPI_31);
+        }
         _ if path.starts_with("json-schema.org/") => {
             return Choice::Refused(format!("the dialect `{name}`: 2020-12, 2019-09 and draft-07 are read"));
         }

@@ -126,6 +126,7 @@ impl<'t> Parser<'_, 't> {
                 }
             }
             Draft::OpenApi30 => self.openapi30(node, schema),
+            Draft::Latest if self.borrows(node) => self.openapi30(node, schema),
             Draft::Latest => {}
         }
         for keyword in [Keyword::MinContains, Keyword::MaxContains] {
@@ -141,12 +142,30 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
+    /// Whether words of OpenAPI 3.0 are read here too.
+    fn borrows(&self, node: &Node<'t>) -> bool {
+        node.dialect.migrated && self.options.unknown_keywords != UnknownKeywords::Deny
+    }
+
+    /// Says that a word of OpenAPI 3.0 was read in a document of 3.1.
+    fn borrowed(&mut self, node: &Node<'t>, member: &Member, instead: &str) {
+        if !node.dialect.migrated || self.options.unknown_keywords == UnknownKeywords::Ignore {
+            return;
+        }
+        let message = format!("`{}` is read as OpenAPI 3.0 means it", member.key);
+        let help = format!("{instead}; or say `\"openapi\": \"3.0.3\"`");
+        self.problems.push(Diagnostic::warning("openapi-3.0", message).at(node.place(member)).help(help));
+    }
+
     /// `nullable` and the boolean bounds of 3.0, in the words of 2020-12.
     fn openapi30(&mut self, node: &Node<'t>, schema: &mut Schema) {
         let tree = node.tree;
         if let Some(member) = tree.member("nullable") {
             match (member.value.as_bool(), &mut schema.types) {
-                (Some(true), Some(types)) => *types = types.or(Types::NULL),
+                (Some(true), Some(types)) => {
+                    *types = types.or(Types::NULL);
+                    self.borrowed(node, member, "write `\"type\": [\"string\", \"null\"]`");
+                }
                 (Some(true), None) => {
                     // OpenAPI 3.0.3, clarification of `nullable`.
                     let problem = Diagnostic::warning("ignored", "`nullable` has no effect without `type`")
@@ -164,8 +183,11 @@ impl<'t> Parser<'_, 't> {
                 Some(true) if bound => schema.exclusive_minimum = schema.minimum.take(),
                 Some(true) => schema.exclusive_maximum = schema.maximum.take(),
                 Some(false) => {}
+                None if node.dialect.migrated => continue,
                 None => self.wrong(node, member, "a boolean in OpenAPI 3.0"),
             }
+            let plain = if bound { "minimum" } else { "maximum" };
+            self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
         }
     }
 
@@ -223,7 +245,8 @@ impl<'t> Parser<'_, 't> {
             Keyword::Maximum => schema.maximum = self.number(node, member),
             // OpenAPI 3.0 has booleans here, settled with their bound.
             Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum
-                if node.dialect.draft == Draft::OpenApi30 => {}
+                if node.dialect.draft == Draft::OpenApi30
+                    || (self.borrows(node) && member.value.as_bool().is_some()) => {}
             Keyword::ExclusiveMinimum => schema.exclusive_minimum = self.number(node, member),
             Keyword::ExclusiveMaximum => schema.exclusive_maximum = self.number(node, member),
             Keyword::MultipleOf => {
@@ -272,6 +295,9 @@ impl<'t> Parser<'_, 't> {
         // A vocabulary that the meta-schema leaves out takes its keywords with it.
         let all = super::dialect::Dialect { vocabularies: super::keyword::vocabulary::ALL, ..node.dialect };
         if keyword.is_some_and(|keyword| all.knows(keyword)) {
+            return;
+        }
+        if keyword == Some(Keyword::Nullable) && self.borrows(node) {
             return;
         }
         let severity = match self.options.unknown_keywords {

@@ -17,8 +17,15 @@ pub(crate) fn graph(files: &[(&str, &str)]) -> (Graph, Diagnostics) {
 
 /// As [`graph`], with the APIs.
 pub(crate) fn all(files: &[(&str, &str)]) -> (Graph, Vec<Api>, Diagnostics) {
+    all_with(UnknownKeywords::Deny, files)
+}
+
+pub(crate) fn all_with(
+    unknown_keywords: UnknownKeywords,
+    files: &[(&str, &str)],
+) -> (Graph, Vec<Api>, Diagnostics) {
     let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
-    let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny };
+    let options = ResolveOptions { unknown_keywords };
     match Sources::from_texts(&texts) {
         Ok(mut sources) => resolve(&mut sources, &options),
         Err(problems) => (Graph::default(), Vec::new(), problems),

@@ -684,7 +684,9 @@ fn secret(ty: TypeRef) -> TypeRef {
 
 /// The name of a variant that stands for a JSON type.
 pub(super) fn kind_name(types: Types) -> &'static str {
-    if types == Types::BOOLEAN {
+    if types == Types::NULL {
+        "Null"
+    } else if types == Types::BOOLEAN {
         "Bool"
     } else if types == Types::INTEGER {
         "Integer"

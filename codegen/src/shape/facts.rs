@@ -46,11 +46,16 @@ impl Facts {
             facts.follow(graph, id, &mut seen);
         }
         let mut structural = Types::default();
-        for &id in &facts.members.clone() {
+        for &id in &facts.members {
             let schema = graph.schema(id);
             facts.types = facts.types.and(own_types(schema));
             structural = structural.or(implied_types(schema));
             facts.dynamic |= schema.dynamic_reference.is_some();
+        }
+        // Beside a `type`, a branch `{"required": […]}` leaves the other types as they are.
+        let implied_inside = implied && facts.types == Types::ALL;
+        for &id in &facts.members {
+            let schema = graph.schema(id);
             for branches in [&schema.one_of, &schema.any_of] {
                 if branches.is_empty() || conj.chosen.contains(&id) {
                     continue;
@@ -61,7 +66,7 @@ impl Facts {
                 if depth > 0 {
                     let mut union = Types::default();
                     for &branch in branches {
-                        let inner = Self::at_depth(graph, &Conj::one(branch), implied, depth - 1);
+                        let inner = Self::at_depth(graph, &Conj::one(branch), implied_inside, depth - 1);
                         union = union.or(inner.types);
                     }
                     facts.types = facts.types.and(union);

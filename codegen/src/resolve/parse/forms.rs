@@ -12,6 +12,7 @@ use crate::{
 
 use super::{
     super::{
+        UnknownKeywords,
         discover::{Node, is_schema},
         keyword::Draft,
         suggest::nearest,
@@ -119,7 +120,15 @@ impl<'t> Parser<'_, 't> {
                 Place { pointer: format!("{}/{at}", place.pointer), span: name.span, ..place.clone() };
             match name.as_str() {
                 Some(text) if seen.insert(text) => out.push(text.to_owned()),
-                Some(text) => self.invalid(place, format!("`{text}` is in `{keyword}` twice"), None),
+                Some(text) => {
+                    // Not valid (2020-12 validation, 6.5.3), yet there is one thing it can mean.
+                    let message = format!("`{text}` is in `{keyword}` twice");
+                    let problem = match self.options.unknown_keywords {
+                        UnknownKeywords::Deny => Diagnostic::error("invalid-schema", message),
+                        _ => Diagnostic::warning("invalid-schema", message),
+                    };
+                    self.problems.push(problem.at(place).help("name it once"));
+                }
                 None => {
                     let message = format!("`{keyword}` must hold names, not {}", name.kind());
                     self.invalid(place, message, None);
