@@ -119,13 +119,7 @@ impl<'a> Emitter<'a> {
             }
             names
         });
-        let ser = group(quote!(ser), {
-            let mut names = pick(&["Serialize", "Serializer"]);
-            if has("serialize_map") {
-                names.push(ident("SerializeMap"));
-            }
-            names
-        });
+        let ser = group(quote!(ser), pick(&["Serialize", "Serializer"]));
         let serde = (de.is_some() || ser.is_some()).then(|| quote!(use ::serde::{#de #ser};));
         let mut areas: BTreeMap<String, Vec<Ident>> = BTreeMap::new();
         for (area, name) in self.mentioned.take() {

@@ -1,7 +1,7 @@
 //! What generated `Deserialize` and `Serialize` implementations are made of.
 //!
 //! A generated object loops over its keys and calls [`field`], [`extra`] and [`required`];
-//! writing, it calls [`entry`], [`optional`] and [`extras`]. Values are read through
+//! writing, it hands its fields to [`Members`]. Values are read through
 //! [`Read`] instead of `Deserialize`, because JSON Schema and serde disagree on what an
 //! integer, an optional member and a tuple are.
 //!
@@ -19,10 +19,10 @@
 //!         let (mut id, mut note, mut extra) = (None, None, Map::new());
 //!         while let Some(key) = map.next_key::<Key>()? {
 //!             match key.as_str() {
-//!                 "id" => read::field(&mut map, &mut id, "id")?,
-//!                 "note" => read::field(&mut map, &mut note, "note")?,
-//!                 _ => read::extra(&mut map, &mut extra, key)?,
-//!             }
+//!                 "id" => read::field(&mut map, &mut id, "id"),
+//!                 "note" => read::field(&mut map, &mut note, "note"),
+//!                 _ => read::extra(&mut map, &mut extra, key),
+//!             }?;
 //!         }
 //!         Ok(Self { id: read::required(id, "id")?, note, extra })
 //!     }
@@ -55,7 +55,7 @@ use std::marker::PhantomData;
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Json, Map};
 
@@ -253,36 +253,49 @@ impl<'de, T: Constant + ?Sized> DeserializeSeed<'de> for ConstantSeed<'_, T> {
     }
 }
 
-/// Writes the members of an object that have a type although the contract does not name
-/// them, in their order.
-pub fn others<M: SerializeMap, T: Serialize>(map: &mut M, others: &Map<T>) -> Result<(), M::Error> {
-    others.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+/// Writes the members of an object one after the other. The first failure ends the writing and
+/// is what [`end`](Self::end) gives, so that generated code has no branch for each member.
+pub struct Members<M: SerializeMap> {
+    map: M,
+    failed: Option<M::Error>,
 }
 
-/// Writes a member that is always present.
-pub fn entry<M: SerializeMap, T: Serialize + ?Sized>(
-    map: &mut M,
-    name: &'static str,
-    value: &T,
-) -> Result<(), M::Error> {
-    map.serialize_entry(name, value)
-}
-
-/// Writes a member unless it is absent.
-pub fn optional<M: SerializeMap, T: Serialize>(
-    map: &mut M,
-    name: &'static str,
-    value: &Option<T>,
-) -> Result<(), M::Error> {
-    match value {
-        Some(value) => map.serialize_entry(name, value),
-        None => Ok(()),
+impl<M: SerializeMap> Members<M> {
+    /// Begins an object.
+    pub fn new<S: Serializer<SerializeMap = M, Error = M::Error>>(serializer: S) -> Result<Self, M::Error> {
+        Ok(Self { map: serializer.serialize_map(None)?, failed: None })
     }
-}
 
-/// Writes the members that the contract does not name, in their order.
-pub fn extras<M: SerializeMap>(map: &mut M, extra: &Map<Json>) -> Result<(), M::Error> {
-    extra.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+    /// Writes a member that is always present.
+    #[inline]
+    pub fn entry<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
+        if self.failed.is_none() {
+            self.failed = self.map.serialize_entry(name, value).err();
+        }
+    }
+
+    /// Writes a member unless it is absent.
+    #[inline]
+    pub fn optional<T: Serialize>(&mut self, name: &'static str, value: &Option<T>) {
+        if let Some(value) = value {
+            self.entry(name, value);
+        }
+    }
+
+    /// Writes the members that the contract does not name, in their order.
+    pub fn rest<T: Serialize>(&mut self, others: &Map<T>) {
+        for (name, value) in others.iter() {
+            self.entry(name, value);
+        }
+    }
+
+    /// Ends the object.
+    pub fn end(self) -> Result<M::Ok, M::Error> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.map.end(),
+        }
+    }
 }
 
 /// Reads a `T` in the way `How` says.

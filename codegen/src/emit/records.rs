@@ -60,11 +60,11 @@ impl Emitter<'_> {
             match (&f.constant, f.omitted) {
                 (Some(constant), true) => {
                     let (slot, constant) = (slot(body, f), constant_tokens(constant));
-                    quote!(#wire => read::constant(&mut map, &mut #slot, #wire, &#constant)?,)
+                    quote!(#wire => read::constant(&mut map, &mut #slot, #wire, &#constant),)
                 }
                 _ => {
                     let slot = slot(body, f);
-                    quote!(#wire => read::field(&mut map, &mut #slot, #wire)?,)
+                    quote!(#wire => read::field(&mut map, &mut #slot, #wire),)
                 }
             }
         });
@@ -81,8 +81,8 @@ impl Emitter<'_> {
             quote!(read::required(#slot, #wire)?;)
         });
         let other = match body.additional {
-            Some(_) => quote!(read::other(&mut map, &mut extra, key)?),
-            None => quote!(read::extra(&mut map, &mut extra, key)?),
+            Some(_) => quote!(read::other(&mut map, &mut extra, key)),
+            None => quote!(read::extra(&mut map, &mut extra, key)),
         };
         quote! {
             impl<'de> FromMap<'de> for #name {
@@ -95,7 +95,7 @@ impl Emitter<'_> {
                         match key.as_str() {
                             #(#arms)*
                             _ => #other,
-                        }
+                        }?;
                     }
                     #(#tags)*
                     Ok(Self { #(#values)* extra })
@@ -114,26 +114,22 @@ impl Emitter<'_> {
             match (&f.constant, f.omitted) {
                 (Some(constant), true) => {
                     let constant = constant_tokens(constant);
-                    quote!(read::entry(&mut map, #wire, &#constant)?;)
+                    quote!(members.entry(#wire, &#constant);)
                 }
                 _ => {
                     let field = ident(&f.name);
                     let call = if f.required { quote!(entry) } else { quote!(optional) };
-                    quote!(read::#call(&mut map, #wire, &self.#field)?;)
+                    quote!(members.#call(#wire, &self.#field);)
                 }
             }
         });
-        let rest = match body.additional {
-            Some(_) => quote!(read::others(&mut map, &self.extra)?;),
-            None => quote!(read::extras(&mut map, &self.extra)?;),
-        };
         quote! {
             impl Serialize for #name {
                 fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                    let mut map = serializer.serialize_map(None)?;
+                    let mut members = read::Members::new(serializer)?;
                     #(#entries)*
-                    #rest
-                    map.end()
+                    members.rest(&self.extra);
+                    members.end()
                 }
             }
         }

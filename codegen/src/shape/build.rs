@@ -31,7 +31,6 @@ const IMPORTED: &[&str] = &[
     "Path",
     "Read",
     "Serialize",
-    "SerializeMap",
     "Serializer",
     "Tag",
     "TryFrom",

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -52,14 +52,14 @@ impl<'de> FromMap<'de> for AddBlueprint {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"add")?,
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt")?,
-                "provenance" => read::field(&mut map, &mut provenance, "provenance")?,
-                "override" => read::field(&mut map, &mut r#override, "override")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "op" => read::constant(&mut map, &mut op, "op", &"add"),
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt"),
+                "provenance" => read::field(&mut map, &mut provenance, "provenance"),
+                "override" => read::field(&mut map, &mut r#override, "override"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -77,15 +77,15 @@ impl<'de> FromMap<'de> for AddBlueprint {
 
 impl Serialize for AddBlueprint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"add")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "ref", &self.r#ref)?;
-        read::optional(&mut map, "acquiredAt", &self.acquired_at)?;
-        read::optional(&mut map, "provenance", &self.provenance)?;
-        read::optional(&mut map, "override", &self.r#override)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"add");
+        members.optional("opId", &self.op_id);
+        members.entry("ref", &self.r#ref);
+        members.optional("acquiredAt", &self.acquired_at);
+        members.optional("provenance", &self.provenance);
+        members.optional("override", &self.r#override);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -221,15 +221,15 @@ impl<'de> FromMap<'de> for Blueprint {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "key" => read::field(&mut map, &mut key_slot, "key")?,
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt")?,
-                "provenance" => read::field(&mut map, &mut provenance, "provenance")?,
-                "isDefault" => read::field(&mut map, &mut is_default, "isDefault")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "key" => read::field(&mut map, &mut key_slot, "key"),
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt"),
+                "provenance" => read::field(&mut map, &mut provenance, "provenance"),
+                "isDefault" => read::field(&mut map, &mut is_default, "isDefault"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             key: read::required(key_slot, "key")?,
@@ -248,16 +248,16 @@ impl<'de> FromMap<'de> for Blueprint {
 
 impl Serialize for Blueprint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "key", &self.key)?;
-        read::entry(&mut map, "ref", &self.r#ref)?;
-        read::optional(&mut map, "acquiredAt", &self.acquired_at)?;
-        read::optional(&mut map, "provenance", &self.provenance)?;
-        read::entry(&mut map, "isDefault", &self.is_default)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("key", &self.key);
+        members.entry("ref", &self.r#ref);
+        members.optional("acquiredAt", &self.acquired_at);
+        members.optional("provenance", &self.provenance);
+        members.entry("isDefault", &self.is_default);
+        members.optional("note", &self.note);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -407,11 +407,11 @@ impl<'de> FromMap<'de> for BlueprintChangeSet {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops")?,
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ops" => read::field(&mut map, &mut ops, "ops"),
+                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             ops: read::required(ops, "ops")?,
@@ -426,12 +426,12 @@ impl<'de> FromMap<'de> for BlueprintChangeSet {
 
 impl Serialize for BlueprintChangeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ops", &self.ops)?;
-        read::optional(&mut map, "dryRun", &self.dry_run)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ops", &self.ops);
+        members.optional("dryRun", &self.dry_run);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -646,12 +646,12 @@ impl<'de> FromMap<'de> for BlueprintPage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "removed" => read::field(&mut map, &mut removed, "removed")?,
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "removed" => read::field(&mut map, &mut removed, "removed"),
+                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -667,13 +667,13 @@ impl<'de> FromMap<'de> for BlueprintPage {
 
 impl Serialize for BlueprintPage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "removed", &self.removed)?;
-        read::entry(&mut map, "nextCursor", &self.next_cursor)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("removed", &self.removed);
+        members.entry("nextCursor", &self.next_cursor);
+        members.entry("hasMore", &self.has_more);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -803,12 +803,12 @@ impl<'de> FromMap<'de> for RemoveBlueprint {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"remove")?,
-                "key" => read::field(&mut map, &mut key_slot, "key")?,
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "op" => read::constant(&mut map, &mut op, "op", &"remove"),
+                "key" => read::field(&mut map, &mut key_slot, "key"),
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -824,13 +824,13 @@ impl<'de> FromMap<'de> for RemoveBlueprint {
 
 impl Serialize for RemoveBlueprint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"remove")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::optional(&mut map, "key", &self.key)?;
-        read::optional(&mut map, "ref", &self.r#ref)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"remove");
+        members.optional("opId", &self.op_id);
+        members.optional("key", &self.key);
+        members.optional("ref", &self.r#ref);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

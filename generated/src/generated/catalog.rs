@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -39,13 +39,11 @@ impl<'de> FromMap<'de> for AmbiguousResult {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index")?,
-                "status" => {
-                    read::constant(&mut map, &mut status, "status", &"ambiguous")?
-                }
-                "candidates" => read::field(&mut map, &mut candidates, "candidates")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "index" => read::field(&mut map, &mut index, "index"),
+                "status" => read::constant(&mut map, &mut status, "status", &"ambiguous"),
+                "candidates" => read::field(&mut map, &mut candidates, "candidates"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(status, "status")?;
         Ok(Self {
@@ -60,12 +58,12 @@ impl<'de> FromMap<'de> for AmbiguousResult {
 
 impl Serialize for AmbiguousResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "status", &"ambiguous")?;
-        read::entry(&mut map, "index", &self.index)?;
-        read::entry(&mut map, "candidates", &self.candidates)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("status", &"ambiguous");
+        members.entry("index", &self.index);
+        members.entry("candidates", &self.candidates);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -164,9 +162,9 @@ impl<'de> FromMap<'de> for LocationList {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -179,10 +177,10 @@ impl<'de> FromMap<'de> for LocationList {
 
 impl Serialize for LocationList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -269,10 +267,10 @@ impl<'de> FromMap<'de> for ResolveRequest {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "refs" => read::field(&mut map, &mut refs, "refs")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "refs" => read::field(&mut map, &mut refs, "refs"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             kind: read::required(kind, "kind")?,
@@ -286,11 +284,11 @@ impl<'de> FromMap<'de> for ResolveRequest {
 
 impl Serialize for ResolveRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &self.kind)?;
-        read::entry(&mut map, "refs", &self.refs)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &self.kind);
+        members.entry("refs", &self.refs);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -385,10 +383,10 @@ impl<'de> FromMap<'de> for ResolveResponse {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "results" => read::field(&mut map, &mut results, "results")?,
-                "warnings" => read::field(&mut map, &mut warnings, "warnings")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "results" => read::field(&mut map, &mut results, "results"),
+                "warnings" => read::field(&mut map, &mut warnings, "warnings"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             results: read::required(results, "results")?,
@@ -402,11 +400,11 @@ impl<'de> FromMap<'de> for ResolveResponse {
 
 impl Serialize for ResolveResponse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "results", &self.results)?;
-        read::entry(&mut map, "warnings", &self.warnings)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("results", &self.results);
+        members.entry("warnings", &self.warnings);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -602,11 +600,11 @@ impl<'de> FromMap<'de> for ResolvedResult {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index")?,
-                "status" => read::constant(&mut map, &mut status, "status", &"resolved")?,
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "index" => read::field(&mut map, &mut index, "index"),
+                "status" => read::constant(&mut map, &mut status, "status", &"resolved"),
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(status, "status")?;
         Ok(Self {
@@ -621,12 +619,12 @@ impl<'de> FromMap<'de> for ResolvedResult {
 
 impl Serialize for ResolvedResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "status", &"resolved")?;
-        read::entry(&mut map, "index", &self.index)?;
-        read::entry(&mut map, "ref", &self.r#ref)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("status", &"resolved");
+        members.entry("index", &self.index);
+        members.entry("ref", &self.r#ref);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -714,12 +712,10 @@ impl<'de> FromMap<'de> for UnmatchedResult {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index")?,
-                "status" => {
-                    read::constant(&mut map, &mut status, "status", &"unmatched")?
-                }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "index" => read::field(&mut map, &mut index, "index"),
+                "status" => read::constant(&mut map, &mut status, "status", &"unmatched"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(status, "status")?;
         Ok(Self {
@@ -733,11 +729,11 @@ impl<'de> FromMap<'de> for UnmatchedResult {
 
 impl Serialize for UnmatchedResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "status", &"unmatched")?;
-        read::entry(&mut map, "index", &self.index)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("status", &"unmatched");
+        members.entry("index", &self.index);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

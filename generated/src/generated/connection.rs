@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
@@ -34,9 +34,9 @@ impl<'de> FromMap<'de> for AccountCheckRequest {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "handle" => read::field(&mut map, &mut handle, "handle")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "handle" => read::field(&mut map, &mut handle, "handle"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             handle: read::required(handle, "handle")?,
@@ -49,10 +49,10 @@ impl<'de> FromMap<'de> for AccountCheckRequest {
 
 impl Serialize for AccountCheckRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "handle", &self.handle)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("handle", &self.handle);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -128,9 +128,9 @@ impl<'de> FromMap<'de> for AccountCheckResponse {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "result" => read::field(&mut map, &mut result, "result")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "result" => read::field(&mut map, &mut result, "result"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             result: read::required(result, "result")?,
@@ -143,10 +143,10 @@ impl<'de> FromMap<'de> for AccountCheckResponse {
 
 impl Serialize for AccountCheckResponse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "result", &self.result)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("result", &self.result);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -310,11 +310,11 @@ impl<'de> FromMap<'de> for Deprecation {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "feature" => read::field(&mut map, &mut feature, "feature")?,
-                "sunset" => read::field(&mut map, &mut sunset, "sunset")?,
-                "link" => read::field(&mut map, &mut link, "link")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "feature" => read::field(&mut map, &mut feature, "feature"),
+                "sunset" => read::field(&mut map, &mut sunset, "sunset"),
+                "link" => read::field(&mut map, &mut link, "link"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             feature: read::required(feature, "feature")?,
@@ -329,12 +329,12 @@ impl<'de> FromMap<'de> for Deprecation {
 
 impl Serialize for Deprecation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "feature", &self.feature)?;
-        read::optional(&mut map, "sunset", &self.sunset)?;
-        read::optional(&mut map, "link", &self.link)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("feature", &self.feature);
+        members.optional("sunset", &self.sunset);
+        members.optional("link", &self.link);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -441,16 +441,14 @@ impl<'de> FromMap<'de> for Installation {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "label" => read::field(&mut map, &mut label, "label")?,
+                "label" => read::field(&mut map, &mut label, "label"),
                 "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")?
+                    read::field(&mut map, &mut installation_id, "installationId")
                 }
-                "firstSeenAt" => {
-                    read::field(&mut map, &mut first_seen_at, "firstSeenAt")?
-                }
-                "lastSeenAt" => read::field(&mut map, &mut last_seen_at, "lastSeenAt")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "firstSeenAt" => read::field(&mut map, &mut first_seen_at, "firstSeenAt"),
+                "lastSeenAt" => read::field(&mut map, &mut last_seen_at, "lastSeenAt"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             label: read::required(label, "label")?,
@@ -466,13 +464,13 @@ impl<'de> FromMap<'de> for Installation {
 
 impl Serialize for Installation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "label", &self.label)?;
-        read::optional(&mut map, "installationId", &self.installation_id)?;
-        read::optional(&mut map, "firstSeenAt", &self.first_seen_at)?;
-        read::optional(&mut map, "lastSeenAt", &self.last_seen_at)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("label", &self.label);
+        members.optional("installationId", &self.installation_id);
+        members.optional("firstSeenAt", &self.first_seen_at);
+        members.optional("lastSeenAt", &self.last_seen_at);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -639,16 +637,14 @@ impl<'de> FromMap<'de> for InstallationRecord {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "label" => read::field(&mut map, &mut label, "label")?,
+                "label" => read::field(&mut map, &mut label, "label"),
                 "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")?
+                    read::field(&mut map, &mut installation_id, "installationId")
                 }
-                "firstSeenAt" => {
-                    read::field(&mut map, &mut first_seen_at, "firstSeenAt")?
-                }
-                "lastSeenAt" => read::field(&mut map, &mut last_seen_at, "lastSeenAt")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "firstSeenAt" => read::field(&mut map, &mut first_seen_at, "firstSeenAt"),
+                "lastSeenAt" => read::field(&mut map, &mut last_seen_at, "lastSeenAt"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             label: read::required(label, "label")?,
@@ -664,13 +660,13 @@ impl<'de> FromMap<'de> for InstallationRecord {
 
 impl Serialize for InstallationRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "label", &self.label)?;
-        read::entry(&mut map, "installationId", &self.installation_id)?;
-        read::entry(&mut map, "firstSeenAt", &self.first_seen_at)?;
-        read::entry(&mut map, "lastSeenAt", &self.last_seen_at)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("label", &self.label);
+        members.entry("installationId", &self.installation_id);
+        members.entry("firstSeenAt", &self.first_seen_at);
+        members.entry("lastSeenAt", &self.last_seen_at);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -810,23 +806,23 @@ impl<'de> FromMap<'de> for ServiceDocument {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "apiVersion" => read::field(&mut map, &mut api_version, "apiVersion")?,
+                "apiVersion" => read::field(&mut map, &mut api_version, "apiVersion"),
                 "capabilities" => {
-                    read::field(&mut map, &mut capabilities, "capabilities")?
+                    read::field(&mut map, &mut capabilities, "capabilities")
                 }
                 "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")?
+                    read::field(&mut map, &mut installation_id, "installationId")
                 }
-                "limits" => read::field(&mut map, &mut limits, "limits")?,
+                "limits" => read::field(&mut map, &mut limits, "limits"),
                 "deprecations" => {
-                    read::field(&mut map, &mut deprecations, "deprecations")?
+                    read::field(&mut map, &mut deprecations, "deprecations")
                 }
-                "docsUrl" => read::field(&mut map, &mut docs_url, "docsUrl")?,
+                "docsUrl" => read::field(&mut map, &mut docs_url, "docsUrl"),
                 "minClientVersion" => {
-                    read::field(&mut map, &mut min_client_version, "minClientVersion")?
+                    read::field(&mut map, &mut min_client_version, "minClientVersion")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             api_version: read::required(api_version, "apiVersion")?,
@@ -845,16 +841,16 @@ impl<'de> FromMap<'de> for ServiceDocument {
 
 impl Serialize for ServiceDocument {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "apiVersion", &self.api_version)?;
-        read::entry(&mut map, "capabilities", &self.capabilities)?;
-        read::optional(&mut map, "installationId", &self.installation_id)?;
-        read::entry(&mut map, "limits", &self.limits)?;
-        read::entry(&mut map, "deprecations", &self.deprecations)?;
-        read::entry(&mut map, "docsUrl", &self.docs_url)?;
-        read::entry(&mut map, "minClientVersion", &self.min_client_version)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("apiVersion", &self.api_version);
+        members.entry("capabilities", &self.capabilities);
+        members.optional("installationId", &self.installation_id);
+        members.entry("limits", &self.limits);
+        members.entry("deprecations", &self.deprecations);
+        members.entry("docsUrl", &self.docs_url);
+        members.entry("minClientVersion", &self.min_client_version);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1044,17 +1040,15 @@ impl<'de> FromMap<'de> for ServiceLimits {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "batchMaxOps" => {
-                    read::field(&mut map, &mut batch_max_ops, "batchMaxOps")?
-                }
+                "batchMaxOps" => read::field(&mut map, &mut batch_max_ops, "batchMaxOps"),
                 "requestsPerMinute" => {
-                    read::field(&mut map, &mut requests_per_minute, "requestsPerMinute")?
+                    read::field(&mut map, &mut requests_per_minute, "requestsPerMinute")
                 }
                 "writesPerDay" => {
-                    read::field(&mut map, &mut writes_per_day, "writesPerDay")?
+                    read::field(&mut map, &mut writes_per_day, "writesPerDay")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             batch_max_ops: read::required(batch_max_ops, "batchMaxOps")?,
@@ -1069,12 +1063,12 @@ impl<'de> FromMap<'de> for ServiceLimits {
 
 impl Serialize for ServiceLimits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "batchMaxOps", &self.batch_max_ops)?;
-        read::optional(&mut map, "requestsPerMinute", &self.requests_per_minute)?;
-        read::optional(&mut map, "writesPerDay", &self.writes_per_day)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("batchMaxOps", &self.batch_max_ops);
+        members.optional("requestsPerMinute", &self.requests_per_minute);
+        members.optional("writesPerDay", &self.writes_per_day);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

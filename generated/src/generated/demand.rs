@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -151,15 +151,15 @@ impl<'de> FromMap<'de> for ItemDemand {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "item" => read::field(&mut map, &mut item, "item")?,
+                "item" => read::field(&mut map, &mut item, "item"),
                 "openQuantity" => {
-                    read::field(&mut map, &mut open_quantity, "openQuantity")?
+                    read::field(&mut map, &mut open_quantity, "openQuantity")
                 }
                 "craftableByMe" => {
-                    read::field(&mut map, &mut craftable_by_me, "craftableByMe")?
+                    read::field(&mut map, &mut craftable_by_me, "craftableByMe")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             item: read::required(item, "item")?,
@@ -174,12 +174,12 @@ impl<'de> FromMap<'de> for ItemDemand {
 
 impl Serialize for ItemDemand {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "item", &self.item)?;
-        read::entry(&mut map, "openQuantity", &self.open_quantity)?;
-        read::entry(&mut map, "craftableByMe", &self.craftable_by_me)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("item", &self.item);
+        members.entry("openQuantity", &self.open_quantity);
+        members.entry("craftableByMe", &self.craftable_by_me);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -293,15 +293,15 @@ impl<'de> FromMap<'de> for MaterialDemand {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material")?,
-                "rawRefs" => read::field(&mut map, &mut raw_refs, "rawRefs")?,
-                "minQuality" => read::field(&mut map, &mut min_quality, "minQuality")?,
+                "material" => read::field(&mut map, &mut material, "material"),
+                "rawRefs" => read::field(&mut map, &mut raw_refs, "rawRefs"),
+                "minQuality" => read::field(&mut map, &mut min_quality, "minQuality"),
                 "openQuantity" => {
-                    read::field(&mut map, &mut open_quantity, "openQuantity")?
+                    read::field(&mut map, &mut open_quantity, "openQuantity")
                 }
-                "source" => read::field(&mut map, &mut source, "source")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "source" => read::field(&mut map, &mut source, "source"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             material: read::required(material, "material")?,
@@ -318,14 +318,14 @@ impl<'de> FromMap<'de> for MaterialDemand {
 
 impl Serialize for MaterialDemand {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "material", &self.material)?;
-        read::entry(&mut map, "rawRefs", &self.raw_refs)?;
-        read::entry(&mut map, "minQuality", &self.min_quality)?;
-        read::entry(&mut map, "openQuantity", &self.open_quantity)?;
-        read::entry(&mut map, "source", &self.source)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("material", &self.material);
+        members.entry("rawRefs", &self.raw_refs);
+        members.entry("minQuality", &self.min_quality);
+        members.entry("openQuantity", &self.open_quantity);
+        members.entry("source", &self.source);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -474,12 +474,12 @@ impl<'de> FromMap<'de> for OrgDemand {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "updatedAt" => read::field(&mut map, &mut updated_at, "updatedAt")?,
-                "materials" => read::field(&mut map, &mut materials, "materials")?,
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "reason" => read::field(&mut map, &mut reason, "reason")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "updatedAt" => read::field(&mut map, &mut updated_at, "updatedAt"),
+                "materials" => read::field(&mut map, &mut materials, "materials"),
+                "items" => read::field(&mut map, &mut items, "items"),
+                "reason" => read::field(&mut map, &mut reason, "reason"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             updated_at: read::required(updated_at, "updatedAt")?,
@@ -495,13 +495,13 @@ impl<'de> FromMap<'de> for OrgDemand {
 
 impl Serialize for OrgDemand {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "updatedAt", &self.updated_at)?;
-        read::entry(&mut map, "materials", &self.materials)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::optional(&mut map, "reason", &self.reason)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("updatedAt", &self.updated_at);
+        members.entry("materials", &self.materials);
+        members.entry("items", &self.items);
+        members.optional("reason", &self.reason);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

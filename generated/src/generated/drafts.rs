@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Secret, Undeclared, contract,
@@ -54,16 +54,16 @@ impl<'de> FromMap<'de> for BlueprintDraft {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "format" => read::field(&mut map, &mut format, "format")?,
+                "format" => read::field(&mut map, &mut format, "format"),
                 "formatVersion" => {
-                    read::field(&mut map, &mut format_version, "formatVersion")?
+                    read::field(&mut map, &mut format_version, "formatVersion")
                 }
-                "generator" => read::field(&mut map, &mut generator, "generator")?,
-                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt")?,
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "generator" => read::field(&mut map, &mut generator, "generator"),
+                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt"),
+                "items" => read::field(&mut map, &mut items, "items"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             format: read::required(format, "format")?,
@@ -81,15 +81,15 @@ impl<'de> FromMap<'de> for BlueprintDraft {
 
 impl Serialize for BlueprintDraft {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "format", &self.format)?;
-        read::entry(&mut map, "formatVersion", &self.format_version)?;
-        read::optional(&mut map, "generator", &self.generator)?;
-        read::optional(&mut map, "generatedAt", &self.generated_at)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("format", &self.format);
+        members.entry("formatVersion", &self.format_version);
+        members.optional("generator", &self.generator);
+        members.optional("generatedAt", &self.generated_at);
+        members.entry("items", &self.items);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -299,11 +299,11 @@ impl<'de> FromMap<'de> for DraftResult {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "frontendUrl" => read::field(&mut map, &mut frontend_url, "frontendUrl")?,
-                "handoffId" => read::field(&mut map, &mut handoff_id, "handoffId")?,
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "frontendUrl" => read::field(&mut map, &mut frontend_url, "frontendUrl"),
+                "handoffId" => read::field(&mut map, &mut handoff_id, "handoffId"),
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             frontend_url: read::required(frontend_url, "frontendUrl")?,
@@ -318,12 +318,12 @@ impl<'de> FromMap<'de> for DraftResult {
 
 impl Serialize for DraftResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "frontendUrl", &self.frontend_url)?;
-        read::entry(&mut map, "handoffId", &self.handoff_id)?;
-        read::entry(&mut map, "kind", &self.kind)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("frontendUrl", &self.frontend_url);
+        members.entry("handoffId", &self.handoff_id);
+        members.entry("kind", &self.kind);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -443,16 +443,16 @@ impl<'de> FromMap<'de> for Envelope {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "format" => read::field(&mut map, &mut format, "format")?,
+                "format" => read::field(&mut map, &mut format, "format"),
                 "formatVersion" => {
-                    read::field(&mut map, &mut format_version, "formatVersion")?
+                    read::field(&mut map, &mut format_version, "formatVersion")
                 }
-                "generator" => read::field(&mut map, &mut generator, "generator")?,
-                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt")?,
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "generator" => read::field(&mut map, &mut generator, "generator"),
+                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt"),
+                "items" => read::field(&mut map, &mut items, "items"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             format: read::required(format, "format")?,
@@ -470,15 +470,15 @@ impl<'de> FromMap<'de> for Envelope {
 
 impl Serialize for Envelope {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "format", &self.format)?;
-        read::optional(&mut map, "formatVersion", &self.format_version)?;
-        read::optional(&mut map, "generator", &self.generator)?;
-        read::optional(&mut map, "generatedAt", &self.generated_at)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("format", &self.format);
+        members.optional("formatVersion", &self.format_version);
+        members.optional("generator", &self.generator);
+        members.optional("generatedAt", &self.generated_at);
+        members.entry("items", &self.items);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -622,12 +622,12 @@ impl<'de> FromMap<'de> for EnvelopeItem {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt")?,
-                "provenance" => read::field(&mut map, &mut provenance, "provenance")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt"),
+                "provenance" => read::field(&mut map, &mut provenance, "provenance"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             r#ref: read::required(r#ref, "ref")?,
@@ -643,13 +643,13 @@ impl<'de> FromMap<'de> for EnvelopeItem {
 
 impl Serialize for EnvelopeItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ref", &self.r#ref)?;
-        read::optional(&mut map, "acquiredAt", &self.acquired_at)?;
-        read::optional(&mut map, "provenance", &self.provenance)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ref", &self.r#ref);
+        members.optional("acquiredAt", &self.acquired_at);
+        members.optional("provenance", &self.provenance);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -787,10 +787,10 @@ impl<'de> FromMap<'de> for GeneratorInfo {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -804,11 +804,11 @@ impl<'de> FromMap<'de> for GeneratorInfo {
 
 impl Serialize for GeneratorInfo {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.entry("version", &self.version);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1016,18 +1016,18 @@ impl<'de> FromMap<'de> for RefineryDraft {
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
                 "schemaVersion" => {
-                    read::field(&mut map, &mut schema_version, "schemaVersion")?
+                    read::field(&mut map, &mut schema_version, "schemaVersion")
                 }
-                "orders" => read::field(&mut map, &mut orders, "orders")?,
-                "tool" => read::field(&mut map, &mut tool, "tool")?,
-                "toolVersion" => read::field(&mut map, &mut tool_version, "toolVersion")?,
-                "model" => read::field(&mut map, &mut model, "model")?,
+                "orders" => read::field(&mut map, &mut orders, "orders"),
+                "tool" => read::field(&mut map, &mut tool, "tool"),
+                "toolVersion" => read::field(&mut map, &mut tool_version, "toolVersion"),
+                "model" => read::field(&mut map, &mut model, "model"),
                 "clientLanguage" => {
-                    read::field(&mut map, &mut client_language, "clientLanguage")?
+                    read::field(&mut map, &mut client_language, "clientLanguage")
                 }
-                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             schema_version: read::required(schema_version, "schemaVersion")?,
@@ -1046,16 +1046,16 @@ impl<'de> FromMap<'de> for RefineryDraft {
 
 impl Serialize for RefineryDraft {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "schemaVersion", &self.schema_version)?;
-        read::entry(&mut map, "orders", &self.orders)?;
-        read::optional(&mut map, "tool", &self.tool)?;
-        read::optional(&mut map, "toolVersion", &self.tool_version)?;
-        read::optional(&mut map, "model", &self.model)?;
-        read::optional(&mut map, "clientLanguage", &self.client_language)?;
-        read::optional(&mut map, "generatedAt", &self.generated_at)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("schemaVersion", &self.schema_version);
+        members.entry("orders", &self.orders);
+        members.optional("tool", &self.tool);
+        members.optional("toolVersion", &self.tool_version);
+        members.optional("model", &self.model);
+        members.optional("clientLanguage", &self.client_language);
+        members.optional("generatedAt", &self.generated_at);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1240,21 +1240,21 @@ impl<'de> FromMap<'de> for RefineryGood {
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
                 "inputQuantity" => {
-                    read::field(&mut map, &mut input_quantity, "inputQuantity")?
+                    read::field(&mut map, &mut input_quantity, "inputQuantity")
                 }
                 "rawMaterialName" => {
-                    read::field(&mut map, &mut raw_material_name, "rawMaterialName")?
+                    read::field(&mut map, &mut raw_material_name, "rawMaterialName")
                 }
-                "refine" => read::field(&mut map, &mut refine, "refine")?,
+                "refine" => read::field(&mut map, &mut refine, "refine"),
                 "outputQuantity" => {
-                    read::field(&mut map, &mut output_quantity, "outputQuantity")?
+                    read::field(&mut map, &mut output_quantity, "outputQuantity")
                 }
-                "quality" => read::field(&mut map, &mut quality, "quality")?,
-                "rowIndex" => read::field(&mut map, &mut row_index, "rowIndex")?,
-                "confidence" => read::field(&mut map, &mut confidence, "confidence")?,
-                "sourceImage" => read::field(&mut map, &mut source_image, "sourceImage")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "quality" => read::field(&mut map, &mut quality, "quality"),
+                "rowIndex" => read::field(&mut map, &mut row_index, "rowIndex"),
+                "confidence" => read::field(&mut map, &mut confidence, "confidence"),
+                "sourceImage" => read::field(&mut map, &mut source_image, "sourceImage"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             input_quantity: read::required(input_quantity, "inputQuantity")?,
@@ -1274,17 +1274,17 @@ impl<'de> FromMap<'de> for RefineryGood {
 
 impl Serialize for RefineryGood {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "inputQuantity", &self.input_quantity)?;
-        read::entry(&mut map, "rawMaterialName", &self.raw_material_name)?;
-        read::entry(&mut map, "refine", &self.refine)?;
-        read::optional(&mut map, "outputQuantity", &self.output_quantity)?;
-        read::optional(&mut map, "quality", &self.quality)?;
-        read::optional(&mut map, "rowIndex", &self.row_index)?;
-        read::optional(&mut map, "confidence", &self.confidence)?;
-        read::optional(&mut map, "sourceImage", &self.source_image)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("inputQuantity", &self.input_quantity);
+        members.entry("rawMaterialName", &self.raw_material_name);
+        members.entry("refine", &self.refine);
+        members.optional("outputQuantity", &self.output_quantity);
+        members.optional("quality", &self.quality);
+        members.optional("rowIndex", &self.row_index);
+        members.optional("confidence", &self.confidence);
+        members.optional("sourceImage", &self.source_image);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1499,40 +1499,40 @@ impl<'de> FromMap<'de> for RefineryOrder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "panelType" => read::field(&mut map, &mut panel_type, "panelType")?,
-                "goods" => read::field(&mut map, &mut goods, "goods")?,
+                "panelType" => read::field(&mut map, &mut panel_type, "panelType"),
+                "goods" => read::field(&mut map, &mut goods, "goods"),
                 "sourceImages" => {
-                    read::field(&mut map, &mut source_images, "sourceImages")?
+                    read::field(&mut map, &mut source_images, "sourceImages")
                 }
                 "durationMinutes" => {
-                    read::field(&mut map, &mut duration_minutes, "durationMinutes")?
+                    read::field(&mut map, &mut duration_minutes, "durationMinutes")
                 }
-                "expenses" => read::field(&mut map, &mut expenses, "expenses")?,
+                "expenses" => read::field(&mut map, &mut expenses, "expenses"),
                 "layoutConfidence" => {
-                    read::field(&mut map, &mut layout_confidence, "layoutConfidence")?
+                    read::field(&mut map, &mut layout_confidence, "layoutConfidence")
                 }
-                "quoted" => read::field(&mut map, &mut quoted, "quoted")?,
+                "quoted" => read::field(&mut map, &mut quoted, "quoted"),
                 "rawInManifestTotal" => {
                     read::field(
                         &mut map,
                         &mut raw_in_manifest_total,
                         "rawInManifestTotal",
-                    )?
+                    )
                 }
                 "rawToRefineTotal" => {
-                    read::field(&mut map, &mut raw_to_refine_total, "rawToRefineTotal")?
+                    read::field(&mut map, &mut raw_to_refine_total, "rawToRefineTotal")
                 }
                 "rawLocationName" => {
-                    read::field(&mut map, &mut raw_location_name, "rawLocationName")?
+                    read::field(&mut map, &mut raw_location_name, "rawLocationName")
                 }
                 "rawMethodName" => {
-                    read::field(&mut map, &mut raw_method_name, "rawMethodName")?
+                    read::field(&mut map, &mut raw_method_name, "rawMethodName")
                 }
                 "totalYieldScu" => {
-                    read::field(&mut map, &mut total_yield_scu, "totalYieldScu")?
+                    read::field(&mut map, &mut total_yield_scu, "totalYieldScu")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             panel_type: read::required(panel_type, "panelType")?,
@@ -1556,21 +1556,21 @@ impl<'de> FromMap<'de> for RefineryOrder {
 
 impl Serialize for RefineryOrder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "panelType", &self.panel_type)?;
-        read::entry(&mut map, "goods", &self.goods)?;
-        read::entry(&mut map, "sourceImages", &self.source_images)?;
-        read::optional(&mut map, "durationMinutes", &self.duration_minutes)?;
-        read::optional(&mut map, "expenses", &self.expenses)?;
-        read::optional(&mut map, "layoutConfidence", &self.layout_confidence)?;
-        read::optional(&mut map, "quoted", &self.quoted)?;
-        read::optional(&mut map, "rawInManifestTotal", &self.raw_in_manifest_total)?;
-        read::optional(&mut map, "rawToRefineTotal", &self.raw_to_refine_total)?;
-        read::optional(&mut map, "rawLocationName", &self.raw_location_name)?;
-        read::optional(&mut map, "rawMethodName", &self.raw_method_name)?;
-        read::optional(&mut map, "totalYieldScu", &self.total_yield_scu)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("panelType", &self.panel_type);
+        members.entry("goods", &self.goods);
+        members.entry("sourceImages", &self.source_images);
+        members.optional("durationMinutes", &self.duration_minutes);
+        members.optional("expenses", &self.expenses);
+        members.optional("layoutConfidence", &self.layout_confidence);
+        members.optional("quoted", &self.quoted);
+        members.optional("rawInManifestTotal", &self.raw_in_manifest_total);
+        members.optional("rawToRefineTotal", &self.raw_to_refine_total);
+        members.optional("rawLocationName", &self.raw_location_name);
+        members.optional("rawMethodName", &self.raw_method_name);
+        members.optional("totalYieldScu", &self.total_yield_scu);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1819,13 +1819,13 @@ impl<'de> FromMap<'de> for SourceImage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "capturedAt" => read::field(&mut map, &mut captured_at, "capturedAt")?,
-                "cropMode" => read::field(&mut map, &mut crop_mode, "cropMode")?,
-                "width" => read::field(&mut map, &mut width, "width")?,
-                "height" => read::field(&mut map, &mut height, "height")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "capturedAt" => read::field(&mut map, &mut captured_at, "capturedAt"),
+                "cropMode" => read::field(&mut map, &mut crop_mode, "cropMode"),
+                "width" => read::field(&mut map, &mut width, "width"),
+                "height" => read::field(&mut map, &mut height, "height"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -1842,14 +1842,14 @@ impl<'de> FromMap<'de> for SourceImage {
 
 impl Serialize for SourceImage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "capturedAt", &self.captured_at)?;
-        read::optional(&mut map, "cropMode", &self.crop_mode)?;
-        read::optional(&mut map, "width", &self.width)?;
-        read::optional(&mut map, "height", &self.height)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("capturedAt", &self.captured_at);
+        members.optional("cropMode", &self.crop_mode);
+        members.optional("width", &self.width);
+        members.optional("height", &self.height);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

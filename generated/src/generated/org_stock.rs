@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -80,21 +80,21 @@ impl<'de> FromMap<'de> for BookIn {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"book-in")?,
-                "holder" => read::field(&mut map, &mut holder, "holder")?,
-                "material" => read::field(&mut map, &mut material, "material")?,
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "quality" => read::field(&mut map, &mut quality, "quality")?,
-                "stolen" => read::field(&mut map, &mut stolen, "stolen")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders")?,
-                "missions" => read::field(&mut map, &mut missions, "missions")?,
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "op" => read::constant(&mut map, &mut op, "op", &"book-in"),
+                "holder" => read::field(&mut map, &mut holder, "holder"),
+                "material" => read::field(&mut map, &mut material, "material"),
+                "location" => read::field(&mut map, &mut location, "location"),
+                "quality" => read::field(&mut map, &mut quality, "quality"),
+                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders"),
+                "missions" => read::field(&mut map, &mut missions, "missions"),
+                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -119,22 +119,22 @@ impl<'de> FromMap<'de> for BookIn {
 
 impl Serialize for BookIn {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"book-in")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "holder", &self.holder)?;
-        read::entry(&mut map, "material", &self.material)?;
-        read::entry(&mut map, "location", &self.location)?;
-        read::entry(&mut map, "quality", &self.quality)?;
-        read::entry(&mut map, "stolen", &self.stolen)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::optional(&mut map, "jobOrders", &self.job_orders)?;
-        read::optional(&mut map, "missions", &self.missions)?;
-        read::optional(&mut map, "mergeScu", &self.merge_scu)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"book-in");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("holder", &self.holder);
+        members.entry("material", &self.material);
+        members.entry("location", &self.location);
+        members.entry("quality", &self.quality);
+        members.entry("stolen", &self.stolen);
+        members.entry("quantity", &self.quantity);
+        members.optional("note", &self.note);
+        members.optional("jobOrders", &self.job_orders);
+        members.optional("missions", &self.missions);
+        members.optional("mergeScu", &self.merge_scu);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -382,20 +382,20 @@ impl<'de> FromMap<'de> for BookOut {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
                 "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")?
+                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
                 }
                 "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")?
+                    read::field(&mut map, &mut from_missions, "fromMissions")
                 }
-                "op" => read::constant(&mut map, &mut op, "op", &"book-out")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"book-out"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -415,17 +415,17 @@ impl<'de> FromMap<'de> for BookOut {
 
 impl Serialize for BookOut {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"book-out")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "fromJobOrders", &self.from_job_orders)?;
-        read::optional(&mut map, "fromMissions", &self.from_missions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"book-out");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("quantity", &self.quantity);
+        members.optional("fromJobOrders", &self.from_job_orders);
+        members.optional("fromMissions", &self.from_missions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -591,10 +591,10 @@ impl<'de> FromMap<'de> for EarmarkSplit {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders")?,
-                "missions" => read::field(&mut map, &mut missions, "missions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders"),
+                "missions" => read::field(&mut map, &mut missions, "missions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             job_orders: read::required(job_orders, "jobOrders")?,
@@ -608,11 +608,11 @@ impl<'de> FromMap<'de> for EarmarkSplit {
 
 impl Serialize for EarmarkSplit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "jobOrders", &self.job_orders)?;
-        read::entry(&mut map, "missions", &self.missions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("jobOrders", &self.job_orders);
+        members.entry("missions", &self.missions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -736,12 +736,12 @@ impl<'de> FromMap<'de> for EntryOp {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             op_id,
@@ -757,13 +757,13 @@ impl<'de> FromMap<'de> for EntryOp {
 
 impl Serialize for EntryOp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1010,12 +1010,12 @@ impl<'de> FromMap<'de> for JobOrderEarmark {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "number" => read::field(&mut map, &mut number, "number")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                "delivered" => read::field(&mut map, &mut delivered, "delivered")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "number" => read::field(&mut map, &mut number, "number"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                "delivered" => read::field(&mut map, &mut delivered, "delivered"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -1031,13 +1031,13 @@ impl<'de> FromMap<'de> for JobOrderEarmark {
 
 impl Serialize for JobOrderEarmark {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "number", &self.number)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::entry(&mut map, "delivered", &self.delivered)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("number", &self.number);
+        members.entry("quantity", &self.quantity);
+        members.entry("delivered", &self.delivered);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1178,10 +1178,10 @@ impl<'de> FromMap<'de> for JobOrderShare {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "jobOrder" => read::field(&mut map, &mut job_order, "jobOrder")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "jobOrder" => read::field(&mut map, &mut job_order, "jobOrder"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             job_order: read::required(job_order, "jobOrder")?,
@@ -1195,11 +1195,11 @@ impl<'de> FromMap<'de> for JobOrderShare {
 
 impl Serialize for JobOrderShare {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "jobOrder", &self.job_order)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("jobOrder", &self.job_order);
+        members.entry("quantity", &self.quantity);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1301,15 +1301,15 @@ impl<'de> FromMap<'de> for MarkStolen {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"stolen")?,
-                "stolen" => read::field(&mut map, &mut stolen, "stolen")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "op" => read::constant(&mut map, &mut op, "op", &"stolen"),
+                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -1328,16 +1328,16 @@ impl<'de> FromMap<'de> for MarkStolen {
 
 impl Serialize for MarkStolen {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"stolen")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "stolen", &self.stolen)?;
-        read::optional(&mut map, "quantity", &self.quantity)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"stolen");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("stolen", &self.stolen);
+        members.optional("quantity", &self.quantity);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1474,11 +1474,11 @@ impl<'de> FromMap<'de> for MissionEarmark {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -1493,12 +1493,12 @@ impl<'de> FromMap<'de> for MissionEarmark {
 
 impl Serialize for MissionEarmark {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("name", &self.name);
+        members.entry("quantity", &self.quantity);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1627,10 +1627,10 @@ impl<'de> FromMap<'de> for MissionShare {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "mission" => read::field(&mut map, &mut mission, "mission")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "mission" => read::field(&mut map, &mut mission, "mission"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             mission: read::required(mission, "mission")?,
@@ -1644,11 +1644,11 @@ impl<'de> FromMap<'de> for MissionShare {
 
 impl Serialize for MissionShare {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "mission", &self.mission)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("mission", &self.mission);
+        members.entry("quantity", &self.quantity);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1768,23 +1768,23 @@ impl<'de> FromMap<'de> for MoveHolder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
                 "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")?
+                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
                 }
                 "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")?
+                    read::field(&mut map, &mut from_missions, "fromMissions")
                 }
-                "op" => read::constant(&mut map, &mut op, "op", &"move-holder")?,
-                "toUnit" => read::field(&mut map, &mut to_unit, "toUnit")?,
-                "holder" => read::field(&mut map, &mut holder, "holder")?,
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"move-holder"),
+                "toUnit" => read::field(&mut map, &mut to_unit, "toUnit"),
+                "holder" => read::field(&mut map, &mut holder, "holder"),
+                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -1807,20 +1807,20 @@ impl<'de> FromMap<'de> for MoveHolder {
 
 impl Serialize for MoveHolder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"move-holder")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "fromJobOrders", &self.from_job_orders)?;
-        read::optional(&mut map, "fromMissions", &self.from_missions)?;
-        read::entry(&mut map, "toUnit", &self.to_unit)?;
-        read::entry(&mut map, "holder", &self.holder)?;
-        read::optional(&mut map, "mergeScu", &self.merge_scu)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"move-holder");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("quantity", &self.quantity);
+        members.optional("fromJobOrders", &self.from_job_orders);
+        members.optional("fromMissions", &self.from_missions);
+        members.entry("toUnit", &self.to_unit);
+        members.entry("holder", &self.holder);
+        members.optional("mergeScu", &self.merge_scu);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2051,22 +2051,22 @@ impl<'de> FromMap<'de> for MoveLocation {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
                 "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")?
+                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
                 }
                 "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")?
+                    read::field(&mut map, &mut from_missions, "fromMissions")
                 }
-                "op" => read::constant(&mut map, &mut op, "op", &"move-location")?,
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"move-location"),
+                "location" => read::field(&mut map, &mut location, "location"),
+                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -2088,19 +2088,19 @@ impl<'de> FromMap<'de> for MoveLocation {
 
 impl Serialize for MoveLocation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"move-location")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "fromJobOrders", &self.from_job_orders)?;
-        read::optional(&mut map, "fromMissions", &self.from_missions)?;
-        read::entry(&mut map, "location", &self.location)?;
-        read::optional(&mut map, "mergeScu", &self.merge_scu)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"move-location");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("quantity", &self.quantity);
+        members.optional("fromJobOrders", &self.from_job_orders);
+        members.optional("fromMissions", &self.from_missions);
+        members.entry("location", &self.location);
+        members.optional("mergeScu", &self.merge_scu);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2305,16 +2305,16 @@ impl<'de> FromMap<'de> for MovePool {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"move-pool")?,
-                "toUnit" => read::field(&mut map, &mut to_unit, "toUnit")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "op" => read::constant(&mut map, &mut op, "op", &"move-pool"),
+                "toUnit" => read::field(&mut map, &mut to_unit, "toUnit"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -2334,17 +2334,17 @@ impl<'de> FromMap<'de> for MovePool {
 
 impl Serialize for MovePool {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"move-pool")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "toUnit", &self.to_unit)?;
-        read::optional(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "mergeScu", &self.merge_scu)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"move-pool");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("toUnit", &self.to_unit);
+        members.optional("quantity", &self.quantity);
+        members.optional("mergeScu", &self.merge_scu);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2490,13 +2490,11 @@ impl<'de> FromMap<'de> for NamedHolder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "withheld" => {
-                    read::constant(&mut map, &mut withheld, "withheld", &false)?
-                }
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "withheld" => read::constant(&mut map, &mut withheld, "withheld", &false),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(withheld, "withheld")?;
         Ok(Self {
@@ -2511,12 +2509,12 @@ impl<'de> FromMap<'de> for NamedHolder {
 
 impl Serialize for NamedHolder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "withheld", &false)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::entry(&mut map, "ref", &self.r#ref)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("withheld", &false);
+        members.entry("name", &self.name);
+        members.entry("ref", &self.r#ref);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2639,11 +2637,11 @@ impl<'de> FromMap<'de> for OrgStockChangeSet {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops")?,
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ops" => read::field(&mut map, &mut ops, "ops"),
+                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             ops: read::required(ops, "ops")?,
@@ -2658,12 +2656,12 @@ impl<'de> FromMap<'de> for OrgStockChangeSet {
 
 impl Serialize for OrgStockChangeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ops", &self.ops)?;
-        read::optional(&mut map, "dryRun", &self.dry_run)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ops", &self.ops);
+        members.optional("dryRun", &self.dry_run);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2792,16 +2790,16 @@ impl<'de> FromMap<'de> for OrgStockEntry {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "holder" => read::field(&mut map, &mut holder, "holder")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders")?,
-                "missions" => read::field(&mut map, &mut missions, "missions")?,
-                "free" => read::field(&mut map, &mut free, "free")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "holder" => read::field(&mut map, &mut holder, "holder"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders"),
+                "missions" => read::field(&mut map, &mut missions, "missions"),
+                "free" => read::field(&mut map, &mut free, "free"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -2821,17 +2819,17 @@ impl<'de> FromMap<'de> for OrgStockEntry {
 
 impl Serialize for OrgStockEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "holder", &self.holder)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::entry(&mut map, "jobOrders", &self.job_orders)?;
-        read::entry(&mut map, "missions", &self.missions)?;
-        read::entry(&mut map, "free", &self.free)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.entry("version", &self.version);
+        members.entry("holder", &self.holder);
+        members.entry("quantity", &self.quantity);
+        members.optional("note", &self.note);
+        members.entry("jobOrders", &self.job_orders);
+        members.entry("missions", &self.missions);
+        members.entry("free", &self.free);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3047,20 +3045,20 @@ impl<'de> FromMap<'de> for OrgStockLot {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material")?,
+                "material" => read::field(&mut map, &mut material, "material"),
                 "materialKind" => {
-                    read::field(&mut map, &mut material_kind, "materialKind")?
+                    read::field(&mut map, &mut material_kind, "materialKind")
                 }
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "quality" => read::field(&mut map, &mut quality, "quality")?,
-                "stolen" => read::field(&mut map, &mut stolen, "stolen")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                "key" => read::field(&mut map, &mut key_slot, "key")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "earmarked" => read::field(&mut map, &mut earmarked, "earmarked")?,
-                "entries" => read::field(&mut map, &mut entries, "entries")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "location" => read::field(&mut map, &mut location, "location"),
+                "quality" => read::field(&mut map, &mut quality, "quality"),
+                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                "key" => read::field(&mut map, &mut key_slot, "key"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "earmarked" => read::field(&mut map, &mut earmarked, "earmarked"),
+                "entries" => read::field(&mut map, &mut entries, "entries"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             material: read::required(material, "material")?,
@@ -3082,19 +3080,19 @@ impl<'de> FromMap<'de> for OrgStockLot {
 
 impl Serialize for OrgStockLot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "material", &self.material)?;
-        read::optional(&mut map, "materialKind", &self.material_kind)?;
-        read::entry(&mut map, "location", &self.location)?;
-        read::entry(&mut map, "quality", &self.quality)?;
-        read::entry(&mut map, "stolen", &self.stolen)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::entry(&mut map, "key", &self.key)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "earmarked", &self.earmarked)?;
-        read::optional(&mut map, "entries", &self.entries)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("material", &self.material);
+        members.optional("materialKind", &self.material_kind);
+        members.entry("location", &self.location);
+        members.entry("quality", &self.quality);
+        members.entry("stolen", &self.stolen);
+        members.entry("quantity", &self.quantity);
+        members.entry("key", &self.key);
+        members.entry("unit", &self.unit);
+        members.entry("earmarked", &self.earmarked);
+        members.optional("entries", &self.entries);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3298,10 +3296,10 @@ impl<'de> FromMap<'de> for OrgStockMembers {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "items" => read::field(&mut map, &mut items, "items")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "items" => read::field(&mut map, &mut items, "items"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             unit: read::required(unit, "unit")?,
@@ -3315,11 +3313,11 @@ impl<'de> FromMap<'de> for OrgStockMembers {
 
 impl Serialize for OrgStockMembers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("unit", &self.unit);
+        members.entry("items", &self.items);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3583,13 +3581,13 @@ impl<'de> FromMap<'de> for OrgStockPage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "removed" => read::field(&mut map, &mut removed, "removed")?,
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                "units" => read::field(&mut map, &mut units, "units")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "removed" => read::field(&mut map, &mut removed, "removed"),
+                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                "units" => read::field(&mut map, &mut units, "units"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -3606,14 +3604,14 @@ impl<'de> FromMap<'de> for OrgStockPage {
 
 impl Serialize for OrgStockPage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "removed", &self.removed)?;
-        read::entry(&mut map, "nextCursor", &self.next_cursor)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::entry(&mut map, "units", &self.units)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("removed", &self.removed);
+        members.entry("nextCursor", &self.next_cursor);
+        members.entry("hasMore", &self.has_more);
+        members.entry("units", &self.units);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3754,10 +3752,10 @@ impl<'de> FromMap<'de> for PoolOp {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             op_id,
@@ -3771,11 +3769,11 @@ impl<'de> FromMap<'de> for PoolOp {
 
 impl Serialize for PoolOp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3862,10 +3860,10 @@ impl<'de> FromMap<'de> for RosterMember {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             r#ref: read::required(r#ref, "ref")?,
@@ -3879,11 +3877,11 @@ impl<'de> FromMap<'de> for RosterMember {
 
 impl Serialize for RosterMember {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ref", &self.r#ref)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ref", &self.r#ref);
+        members.entry("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4001,22 +3999,22 @@ impl<'de> FromMap<'de> for SellStock {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
                 "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")?
+                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
                 }
                 "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")?
+                    read::field(&mut map, &mut from_missions, "fromMissions")
                 }
-                "op" => read::constant(&mut map, &mut op, "op", &"sell")?,
-                "terminal" => read::field(&mut map, &mut terminal, "terminal")?,
-                "proceeds" => read::field(&mut map, &mut proceeds, "proceeds")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"sell"),
+                "terminal" => read::field(&mut map, &mut terminal, "terminal"),
+                "proceeds" => read::field(&mut map, &mut proceeds, "proceeds"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -4038,19 +4036,19 @@ impl<'de> FromMap<'de> for SellStock {
 
 impl Serialize for SellStock {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"sell")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "fromJobOrders", &self.from_job_orders)?;
-        read::optional(&mut map, "fromMissions", &self.from_missions)?;
-        read::entry(&mut map, "terminal", &self.terminal)?;
-        read::entry(&mut map, "proceeds", &self.proceeds)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"sell");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("quantity", &self.quantity);
+        members.optional("fromJobOrders", &self.from_job_orders);
+        members.optional("fromMissions", &self.from_missions);
+        members.entry("terminal", &self.terminal);
+        members.entry("proceeds", &self.proceeds);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4261,14 +4259,14 @@ impl<'de> FromMap<'de> for SetNote {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"note")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "op" => read::constant(&mut map, &mut op, "op", &"note"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -4286,15 +4284,15 @@ impl<'de> FromMap<'de> for SetNote {
 
 impl Serialize for SetNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"note")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"note");
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.optional("note", &self.note);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4434,19 +4432,19 @@ impl<'de> FromMap<'de> for TakeOp {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "entry" => read::field(&mut map, &mut entry, "entry")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "entry" => read::field(&mut map, &mut entry, "entry"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
                 "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")?
+                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
                 }
                 "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")?
+                    read::field(&mut map, &mut from_missions, "fromMissions")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             op_id,
@@ -4465,16 +4463,16 @@ impl<'de> FromMap<'de> for TakeOp {
 
 impl Serialize for TakeOp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::entry(&mut map, "entry", &self.entry)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::optional(&mut map, "fromJobOrders", &self.from_job_orders)?;
-        read::optional(&mut map, "fromMissions", &self.from_missions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("opId", &self.op_id);
+        members.entry("unit", &self.unit);
+        members.entry("entry", &self.entry);
+        members.entry("version", &self.version);
+        members.entry("quantity", &self.quantity);
+        members.optional("fromJobOrders", &self.from_job_orders);
+        members.optional("fromMissions", &self.from_missions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4635,9 +4633,9 @@ impl<'de> FromMap<'de> for WithheldHolder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "withheld" => read::constant(&mut map, &mut withheld, "withheld", &true)?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "withheld" => read::constant(&mut map, &mut withheld, "withheld", &true),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(withheld, "withheld")?;
         Ok(Self { extra })
@@ -4648,10 +4646,10 @@ impl<'de> FromMap<'de> for WithheldHolder {
 
 impl Serialize for WithheldHolder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "withheld", &true)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("withheld", &true);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

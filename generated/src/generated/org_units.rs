@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -47,12 +47,12 @@ impl<'de> FromMap<'de> for OrgUnit {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "shorthand" => read::field(&mut map, &mut shorthand, "shorthand")?,
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "shorthand" => read::field(&mut map, &mut shorthand, "shorthand"),
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -68,13 +68,13 @@ impl<'de> FromMap<'de> for OrgUnit {
 
 impl Serialize for OrgUnit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::entry(&mut map, "shorthand", &self.shorthand)?;
-        read::entry(&mut map, "kind", &self.kind)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.entry("name", &self.name);
+        members.entry("shorthand", &self.shorthand);
+        members.entry("kind", &self.kind);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -276,9 +276,9 @@ impl<'de> FromMap<'de> for OrgUnitList {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -291,10 +291,10 @@ impl<'de> FromMap<'de> for OrgUnitList {
 
 impl Serialize for OrgUnitList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -405,10 +405,10 @@ impl<'de> FromMap<'de> for UnitRef {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -422,11 +422,11 @@ impl<'de> FromMap<'de> for UnitRef {
 
 impl Serialize for UnitRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.entry("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

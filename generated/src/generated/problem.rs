@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Secret, Undeclared, contract, read::{self, FromMap, Key},
@@ -150,23 +150,23 @@ impl<'de> FromMap<'de> for Problem {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "status" => read::field(&mut map, &mut status, "status")?,
-                "code" => read::field(&mut map, &mut code, "code")?,
-                "title" => read::field(&mut map, &mut title, "title")?,
-                "detail" => read::field(&mut map, &mut detail, "detail")?,
-                "instance" => read::field(&mut map, &mut instance, "instance")?,
+                "status" => read::field(&mut map, &mut status, "status"),
+                "code" => read::field(&mut map, &mut code, "code"),
+                "title" => read::field(&mut map, &mut title, "title"),
+                "detail" => read::field(&mut map, &mut detail, "detail"),
+                "instance" => read::field(&mut map, &mut instance, "instance"),
                 "correlationId" => {
-                    read::field(&mut map, &mut correlation_id, "correlationId")?
+                    read::field(&mut map, &mut correlation_id, "correlationId")
                 }
-                "errors" => read::field(&mut map, &mut errors, "errors")?,
+                "errors" => read::field(&mut map, &mut errors, "errors"),
                 "confirmationUrl" => {
-                    read::field(&mut map, &mut confirmation_url, "confirmationUrl")?
+                    read::field(&mut map, &mut confirmation_url, "confirmationUrl")
                 }
                 "retryAfterSeconds" => {
-                    read::field(&mut map, &mut retry_after_seconds, "retryAfterSeconds")?
+                    read::field(&mut map, &mut retry_after_seconds, "retryAfterSeconds")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             status: read::required(status, "status")?,
@@ -187,18 +187,18 @@ impl<'de> FromMap<'de> for Problem {
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "status", &self.status)?;
-        read::entry(&mut map, "code", &self.code)?;
-        read::entry(&mut map, "title", &self.title)?;
-        read::entry(&mut map, "detail", &self.detail)?;
-        read::optional(&mut map, "instance", &self.instance)?;
-        read::entry(&mut map, "correlationId", &self.correlation_id)?;
-        read::optional(&mut map, "errors", &self.errors)?;
-        read::optional(&mut map, "confirmationUrl", &self.confirmation_url)?;
-        read::optional(&mut map, "retryAfterSeconds", &self.retry_after_seconds)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("status", &self.status);
+        members.entry("code", &self.code);
+        members.entry("title", &self.title);
+        members.entry("detail", &self.detail);
+        members.optional("instance", &self.instance);
+        members.entry("correlationId", &self.correlation_id);
+        members.optional("errors", &self.errors);
+        members.optional("confirmationUrl", &self.confirmation_url);
+        members.optional("retryAfterSeconds", &self.retry_after_seconds);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -394,11 +394,11 @@ impl<'de> FromMap<'de> for ProblemError {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer")?,
-                "keyword" => read::field(&mut map, &mut keyword, "keyword")?,
-                "message" => read::field(&mut map, &mut message, "message")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
+                "keyword" => read::field(&mut map, &mut keyword, "keyword"),
+                "message" => read::field(&mut map, &mut message, "message"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             pointer: read::required(pointer, "pointer")?,
@@ -413,12 +413,12 @@ impl<'de> FromMap<'de> for ProblemError {
 
 impl Serialize for ProblemError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "pointer", &self.pointer)?;
-        read::optional(&mut map, "keyword", &self.keyword)?;
-        read::optional(&mut map, "message", &self.message)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("pointer", &self.pointer);
+        members.optional("keyword", &self.keyword);
+        members.optional("message", &self.message);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key},
@@ -40,10 +40,10 @@ impl<'de> FromMap<'de> for CatalogEntry {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "bt" => read::field(&mut map, &mut bt, "bt")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "bt" => read::field(&mut map, &mut bt, "bt"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             bt: read::required(bt, "bt")?,
@@ -57,11 +57,11 @@ impl<'de> FromMap<'de> for CatalogEntry {
 
 impl Serialize for CatalogEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "bt", &self.bt)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("bt", &self.bt);
+        members.entry("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -234,9 +234,9 @@ impl<'de> FromMap<'de> for ChangeOp {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { op_id, extra })
     }
@@ -246,10 +246,10 @@ impl<'de> FromMap<'de> for ChangeOp {
 
 impl Serialize for ChangeOp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("opId", &self.op_id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -364,28 +364,28 @@ impl<'de> FromMap<'de> for ChangeResult {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun")?,
-                "applied" => read::field(&mut map, &mut applied, "applied")?,
-                "unchanged" => read::field(&mut map, &mut unchanged, "unchanged")?,
-                "notApplied" => read::field(&mut map, &mut not_applied, "notApplied")?,
-                "results" => read::field(&mut map, &mut results, "results")?,
-                "warnings" => read::field(&mut map, &mut warnings, "warnings")?,
+                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
+                "applied" => read::field(&mut map, &mut applied, "applied"),
+                "unchanged" => read::field(&mut map, &mut unchanged, "unchanged"),
+                "notApplied" => read::field(&mut map, &mut not_applied, "notApplied"),
+                "results" => read::field(&mut map, &mut results, "results"),
+                "warnings" => read::field(&mut map, &mut warnings, "warnings"),
                 "detachedFromMissions" => {
                     read::field(
                         &mut map,
                         &mut detached_from_missions,
                         "detachedFromMissions",
-                    )?
+                    )
                 }
                 "offersReduced" => {
-                    read::field(&mut map, &mut offers_reduced, "offersReduced")?
+                    read::field(&mut map, &mut offers_reduced, "offersReduced")
                 }
                 "offersRemoved" => {
-                    read::field(&mut map, &mut offers_removed, "offersRemoved")?
+                    read::field(&mut map, &mut offers_removed, "offersRemoved")
                 }
-                "cursor" => read::field(&mut map, &mut cursor, "cursor")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "cursor" => read::field(&mut map, &mut cursor, "cursor"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             dry_run: read::required(dry_run, "dryRun")?,
@@ -407,19 +407,19 @@ impl<'de> FromMap<'de> for ChangeResult {
 
 impl Serialize for ChangeResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "dryRun", &self.dry_run)?;
-        read::entry(&mut map, "applied", &self.applied)?;
-        read::entry(&mut map, "unchanged", &self.unchanged)?;
-        read::entry(&mut map, "notApplied", &self.not_applied)?;
-        read::entry(&mut map, "results", &self.results)?;
-        read::entry(&mut map, "warnings", &self.warnings)?;
-        read::optional(&mut map, "detachedFromMissions", &self.detached_from_missions)?;
-        read::optional(&mut map, "offersReduced", &self.offers_reduced)?;
-        read::optional(&mut map, "offersRemoved", &self.offers_removed)?;
-        read::optional(&mut map, "cursor", &self.cursor)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("dryRun", &self.dry_run);
+        members.entry("applied", &self.applied);
+        members.entry("unchanged", &self.unchanged);
+        members.entry("notApplied", &self.not_applied);
+        members.entry("results", &self.results);
+        members.entry("warnings", &self.warnings);
+        members.optional("detachedFromMissions", &self.detached_from_missions);
+        members.optional("offersReduced", &self.offers_reduced);
+        members.optional("offersRemoved", &self.offers_removed);
+        members.optional("cursor", &self.cursor);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -631,11 +631,11 @@ impl<'de> FromMap<'de> for ChangeSet {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops")?,
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ops" => read::field(&mut map, &mut ops, "ops"),
+                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             ops: read::required(ops, "ops")?,
@@ -650,12 +650,12 @@ impl<'de> FromMap<'de> for ChangeSet {
 
 impl Serialize for ChangeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ops", &self.ops)?;
-        read::optional(&mut map, "dryRun", &self.dry_run)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ops", &self.ops);
+        members.optional("dryRun", &self.dry_run);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -869,16 +869,16 @@ impl<'de> FromMap<'de> for ItemRef {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "bt" => read::field(&mut map, &mut bt, "bt")?,
-                "scRecord" => read::field(&mut map, &mut sc_record, "scRecord")?,
-                "scGuid" => read::field(&mut map, &mut sc_guid, "scGuid")?,
-                "uexId" => read::field(&mut map, &mut uex_id, "uexId")?,
-                "locKey" => read::field(&mut map, &mut loc_key, "locKey")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "nameLocale" => read::field(&mut map, &mut name_locale, "nameLocale")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "bt" => read::field(&mut map, &mut bt, "bt"),
+                "scRecord" => read::field(&mut map, &mut sc_record, "scRecord"),
+                "scGuid" => read::field(&mut map, &mut sc_guid, "scGuid"),
+                "uexId" => read::field(&mut map, &mut uex_id, "uexId"),
+                "locKey" => read::field(&mut map, &mut loc_key, "locKey"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "nameLocale" => read::field(&mut map, &mut name_locale, "nameLocale"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             bt,
@@ -898,17 +898,17 @@ impl<'de> FromMap<'de> for ItemRef {
 
 impl Serialize for ItemRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "bt", &self.bt)?;
-        read::optional(&mut map, "scRecord", &self.sc_record)?;
-        read::optional(&mut map, "scGuid", &self.sc_guid)?;
-        read::optional(&mut map, "uexId", &self.uex_id)?;
-        read::optional(&mut map, "locKey", &self.loc_key)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "nameLocale", &self.name_locale)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("bt", &self.bt);
+        members.optional("scRecord", &self.sc_record);
+        members.optional("scGuid", &self.sc_guid);
+        members.optional("uexId", &self.uex_id);
+        members.optional("locKey", &self.loc_key);
+        members.optional("name", &self.name);
+        members.optional("nameLocale", &self.name_locale);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1108,16 +1108,16 @@ impl<'de> FromMap<'de> for KeyedItemRef {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "bt" => read::field(&mut map, &mut bt, "bt")?,
-                "scRecord" => read::field(&mut map, &mut sc_record, "scRecord")?,
-                "scGuid" => read::field(&mut map, &mut sc_guid, "scGuid")?,
-                "uexId" => read::field(&mut map, &mut uex_id, "uexId")?,
-                "locKey" => read::field(&mut map, &mut loc_key, "locKey")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "nameLocale" => read::field(&mut map, &mut name_locale, "nameLocale")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "bt" => read::field(&mut map, &mut bt, "bt"),
+                "scRecord" => read::field(&mut map, &mut sc_record, "scRecord"),
+                "scGuid" => read::field(&mut map, &mut sc_guid, "scGuid"),
+                "uexId" => read::field(&mut map, &mut uex_id, "uexId"),
+                "locKey" => read::field(&mut map, &mut loc_key, "locKey"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "nameLocale" => read::field(&mut map, &mut name_locale, "nameLocale"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             bt: read::required(bt, "bt")?,
@@ -1137,17 +1137,17 @@ impl<'de> FromMap<'de> for KeyedItemRef {
 
 impl Serialize for KeyedItemRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "bt", &self.bt)?;
-        read::optional(&mut map, "scRecord", &self.sc_record)?;
-        read::optional(&mut map, "scGuid", &self.sc_guid)?;
-        read::optional(&mut map, "uexId", &self.uex_id)?;
-        read::optional(&mut map, "locKey", &self.loc_key)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "nameLocale", &self.name_locale)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("bt", &self.bt);
+        members.optional("scRecord", &self.sc_record);
+        members.optional("scGuid", &self.sc_guid);
+        members.optional("uexId", &self.uex_id);
+        members.optional("locKey", &self.loc_key);
+        members.optional("name", &self.name);
+        members.optional("nameLocale", &self.name_locale);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1322,10 +1322,10 @@ impl<'de> FromMap<'de> for Location {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "uex" => read::field(&mut map, &mut uex, "uex")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "uex" => read::field(&mut map, &mut uex, "uex"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -1339,11 +1339,11 @@ impl<'de> FromMap<'de> for Location {
 
 impl Serialize for Location {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "uex", &self.uex)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("uex", &self.uex);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1431,10 +1431,10 @@ impl<'de> FromMap<'de> for LocationLink {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "id" => read::field(&mut map, &mut id, "id")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "id" => read::field(&mut map, &mut id, "id"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             kind: read::required(kind, "kind")?,
@@ -1448,11 +1448,11 @@ impl<'de> FromMap<'de> for LocationLink {
 
 impl Serialize for LocationLink {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &self.kind)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &self.kind);
+        members.entry("id", &self.id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1614,10 +1614,10 @@ impl<'de> FromMap<'de> for LocationRef {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "uex" => read::field(&mut map, &mut uex, "uex")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "uex" => read::field(&mut map, &mut uex, "uex"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { uex, name, extra })
     }
@@ -1627,11 +1627,11 @@ impl<'de> FromMap<'de> for LocationRef {
 
 impl Serialize for LocationRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "uex", &self.uex)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("uex", &self.uex);
+        members.optional("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1741,16 +1741,16 @@ impl<'de> FromMap<'de> for MaterialKind {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type")?,
-                "commodity" => read::field(&mut map, &mut commodity, "commodity")?,
-                "mineral" => read::field(&mut map, &mut mineral, "mineral")?,
-                "harvestable" => read::field(&mut map, &mut harvestable, "harvestable")?,
-                "raw" => read::field(&mut map, &mut raw, "raw")?,
-                "refined" => read::field(&mut map, &mut refined, "refined")?,
-                "buyable" => read::field(&mut map, &mut buyable, "buyable")?,
-                "sellable" => read::field(&mut map, &mut sellable, "sellable")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "type" => read::field(&mut map, &mut r#type, "type"),
+                "commodity" => read::field(&mut map, &mut commodity, "commodity"),
+                "mineral" => read::field(&mut map, &mut mineral, "mineral"),
+                "harvestable" => read::field(&mut map, &mut harvestable, "harvestable"),
+                "raw" => read::field(&mut map, &mut raw, "raw"),
+                "refined" => read::field(&mut map, &mut refined, "refined"),
+                "buyable" => read::field(&mut map, &mut buyable, "buyable"),
+                "sellable" => read::field(&mut map, &mut sellable, "sellable"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             r#type: read::required(r#type, "type")?,
@@ -1770,17 +1770,17 @@ impl<'de> FromMap<'de> for MaterialKind {
 
 impl Serialize for MaterialKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "type", &self.r#type)?;
-        read::entry(&mut map, "commodity", &self.commodity)?;
-        read::optional(&mut map, "mineral", &self.mineral)?;
-        read::optional(&mut map, "harvestable", &self.harvestable)?;
-        read::optional(&mut map, "raw", &self.raw)?;
-        read::optional(&mut map, "refined", &self.refined)?;
-        read::optional(&mut map, "buyable", &self.buyable)?;
-        read::optional(&mut map, "sellable", &self.sellable)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("type", &self.r#type);
+        members.entry("commodity", &self.commodity);
+        members.optional("mineral", &self.mineral);
+        members.optional("harvestable", &self.harvestable);
+        members.optional("raw", &self.raw);
+        members.optional("refined", &self.refined);
+        members.optional("buyable", &self.buyable);
+        members.optional("sellable", &self.sellable);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2003,12 +2003,12 @@ impl<'de> FromMap<'de> for OpOutcome {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index")?,
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "result" => read::field(&mut map, &mut result, "result")?,
-                "reason" => read::field(&mut map, &mut reason, "reason")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "index" => read::field(&mut map, &mut index, "index"),
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "result" => read::field(&mut map, &mut result, "result"),
+                "reason" => read::field(&mut map, &mut reason, "reason"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             index: read::required(index, "index")?,
@@ -2024,13 +2024,13 @@ impl<'de> FromMap<'de> for OpOutcome {
 
 impl Serialize for OpOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "index", &self.index)?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "result", &self.result)?;
-        read::optional(&mut map, "reason", &self.reason)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("index", &self.index);
+        members.optional("opId", &self.op_id);
+        members.entry("result", &self.result);
+        members.optional("reason", &self.reason);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2237,12 +2237,12 @@ impl<'de> FromMap<'de> for Page {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "removed" => read::field(&mut map, &mut removed, "removed")?,
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "removed" => read::field(&mut map, &mut removed, "removed"),
+                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -2258,13 +2258,13 @@ impl<'de> FromMap<'de> for Page {
 
 impl Serialize for Page {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "removed", &self.removed)?;
-        read::entry(&mut map, "nextCursor", &self.next_cursor)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("removed", &self.removed);
+        members.entry("nextCursor", &self.next_cursor);
+        members.entry("hasMore", &self.has_more);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2385,10 +2385,10 @@ impl<'de> FromMap<'de> for PieceQuantity {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "amount" => read::field(&mut map, &mut amount, "amount")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "amount" => read::field(&mut map, &mut amount, "amount"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             amount: read::required(amount, "amount")?,
@@ -2402,11 +2402,11 @@ impl<'de> FromMap<'de> for PieceQuantity {
 
 impl Serialize for PieceQuantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "amount", &self.amount)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("amount", &self.amount);
+        members.entry("unit", &self.unit);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2499,10 +2499,10 @@ impl<'de> FromMap<'de> for Provenance {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "source" => read::field(&mut map, &mut source, "source")?,
-                "observedAt" => read::field(&mut map, &mut observed_at, "observedAt")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "source" => read::field(&mut map, &mut source, "source"),
+                "observedAt" => read::field(&mut map, &mut observed_at, "observedAt"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             source: read::required(source, "source")?,
@@ -2516,11 +2516,11 @@ impl<'de> FromMap<'de> for Provenance {
 
 impl Serialize for Provenance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "source", &self.source)?;
-        read::optional(&mut map, "observedAt", &self.observed_at)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("source", &self.source);
+        members.optional("observedAt", &self.observed_at);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2702,10 +2702,10 @@ impl<'de> FromMap<'de> for Quantity {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "amount" => read::field(&mut map, &mut amount, "amount")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "amount" => read::field(&mut map, &mut amount, "amount"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             amount: read::required(amount, "amount")?,
@@ -2719,11 +2719,11 @@ impl<'de> FromMap<'de> for Quantity {
 
 impl Serialize for Quantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "amount", &self.amount)?;
-        read::entry(&mut map, "unit", &self.unit)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("amount", &self.amount);
+        members.entry("unit", &self.unit);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2965,13 +2965,13 @@ impl<'de> FromMap<'de> for RemovedBy {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "channel" => read::field(&mut map, &mut channel, "channel")?,
-                "clientId" => read::field(&mut map, &mut client_id, "clientId")?,
+                "channel" => read::field(&mut map, &mut channel, "channel"),
+                "clientId" => read::field(&mut map, &mut client_id, "clientId"),
                 "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")?
+                    read::field(&mut map, &mut installation_id, "installationId")
                 }
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             channel: read::required(channel, "channel")?,
@@ -2986,12 +2986,12 @@ impl<'de> FromMap<'de> for RemovedBy {
 
 impl Serialize for RemovedBy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "channel", &self.channel)?;
-        read::optional(&mut map, "clientId", &self.client_id)?;
-        read::optional(&mut map, "installationId", &self.installation_id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("channel", &self.channel);
+        members.optional("clientId", &self.client_id);
+        members.optional("installationId", &self.installation_id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3121,11 +3121,11 @@ impl<'de> FromMap<'de> for Tombstone {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "key" => read::field(&mut map, &mut key_slot, "key")?,
-                "removedAt" => read::field(&mut map, &mut removed_at, "removedAt")?,
-                "removedBy" => read::field(&mut map, &mut removed_by, "removedBy")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "key" => read::field(&mut map, &mut key_slot, "key"),
+                "removedAt" => read::field(&mut map, &mut removed_at, "removedAt"),
+                "removedBy" => read::field(&mut map, &mut removed_by, "removedBy"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             key: read::required(key_slot, "key")?,
@@ -3140,12 +3140,12 @@ impl<'de> FromMap<'de> for Tombstone {
 
 impl Serialize for Tombstone {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "key", &self.key)?;
-        read::entry(&mut map, "removedAt", &self.removed_at)?;
-        read::entry(&mut map, "removedBy", &self.removed_by)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("key", &self.key);
+        members.entry("removedAt", &self.removed_at);
+        members.entry("removedBy", &self.removed_by);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3300,10 +3300,10 @@ impl<'de> FromMap<'de> for Warning {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer")?,
-                "code" => read::field(&mut map, &mut code, "code")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
+                "code" => read::field(&mut map, &mut code, "code"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             pointer: read::required(pointer, "pointer")?,
@@ -3317,11 +3317,11 @@ impl<'de> FromMap<'de> for Warning {
 
 impl Serialize for Warning {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "pointer", &self.pointer)?;
-        read::entry(&mut map, "code", &self.code)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("pointer", &self.pointer);
+        members.entry("code", &self.code);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

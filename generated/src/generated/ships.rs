@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -137,9 +137,9 @@ impl<'de> FromMap<'de> for LifetimeInsurance {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"LTI")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"LTI"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self { extra })
@@ -150,10 +150,10 @@ impl<'de> FromMap<'de> for LifetimeInsurance {
 
 impl Serialize for LifetimeInsurance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"LTI")?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"LTI");
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -222,12 +222,12 @@ impl<'de> FromMap<'de> for LinkShip {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"link")?,
-                "externalId" => read::field(&mut map, &mut external_id, "externalId")?,
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "op" => read::constant(&mut map, &mut op, "op", &"link"),
+                "externalId" => read::field(&mut map, &mut external_id, "externalId"),
+                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -243,13 +243,13 @@ impl<'de> FromMap<'de> for LinkShip {
 
 impl Serialize for LinkShip {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"link")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "externalId", &self.external_id)?;
-        read::entry(&mut map, "shipId", &self.ship_id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"link");
+        members.optional("opId", &self.op_id);
+        members.entry("externalId", &self.external_id);
+        members.entry("shipId", &self.ship_id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -346,10 +346,10 @@ impl<'de> FromMap<'de> for MonthlyInsurance {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"MONTHS")?,
-                "months" => read::field(&mut map, &mut months, "months")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"MONTHS"),
+                "months" => read::field(&mut map, &mut months, "months"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -363,11 +363,11 @@ impl<'de> FromMap<'de> for MonthlyInsurance {
 
 impl Serialize for MonthlyInsurance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"MONTHS")?;
-        read::entry(&mut map, "months", &self.months)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"MONTHS");
+        members.entry("months", &self.months);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -475,12 +475,12 @@ impl<'de> FromMap<'de> for RemoveShip {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"remove")?,
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "op" => read::constant(&mut map, &mut op, "op", &"remove"),
+                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -496,13 +496,13 @@ impl<'de> FromMap<'de> for RemoveShip {
 
 impl Serialize for RemoveShip {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"remove")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "shipId", &self.ship_id)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"remove");
+        members.optional("opId", &self.op_id);
+        members.entry("shipId", &self.ship_id);
+        members.entry("version", &self.version);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -628,21 +628,21 @@ impl<'de> FromMap<'de> for Ship {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId")?,
-                "externalId" => read::field(&mut map, &mut external_id, "externalId")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "shipType" => read::field(&mut map, &mut ship_type, "shipType")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "insurance" => read::field(&mut map, &mut insurance, "insurance")?,
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "fitted" => read::field(&mut map, &mut fitted, "fitted")?,
-                "orgUnit" => read::field(&mut map, &mut org_unit, "orgUnit")?,
+                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
+                "externalId" => read::field(&mut map, &mut external_id, "externalId"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "shipType" => read::field(&mut map, &mut ship_type, "shipType"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "insurance" => read::field(&mut map, &mut insurance, "insurance"),
+                "location" => read::field(&mut map, &mut location, "location"),
+                "fitted" => read::field(&mut map, &mut fitted, "fitted"),
+                "orgUnit" => read::field(&mut map, &mut org_unit, "orgUnit"),
                 "orgUnitVersion" => {
-                    read::field(&mut map, &mut org_unit_version, "orgUnitVersion")?
+                    read::field(&mut map, &mut org_unit_version, "orgUnitVersion")
                 }
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             ship_id: read::required(ship_id, "shipId")?,
@@ -665,20 +665,20 @@ impl<'de> FromMap<'de> for Ship {
 
 impl Serialize for Ship {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "shipId", &self.ship_id)?;
-        read::optional(&mut map, "externalId", &self.external_id)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "shipType", &self.ship_type)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::entry(&mut map, "insurance", &self.insurance)?;
-        read::optional(&mut map, "location", &self.location)?;
-        read::entry(&mut map, "fitted", &self.fitted)?;
-        read::optional(&mut map, "orgUnit", &self.org_unit)?;
-        read::entry(&mut map, "orgUnitVersion", &self.org_unit_version)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("shipId", &self.ship_id);
+        members.optional("externalId", &self.external_id);
+        members.entry("version", &self.version);
+        members.entry("shipType", &self.ship_type);
+        members.optional("name", &self.name);
+        members.entry("insurance", &self.insurance);
+        members.optional("location", &self.location);
+        members.entry("fitted", &self.fitted);
+        members.optional("orgUnit", &self.org_unit);
+        members.entry("orgUnitVersion", &self.org_unit_version);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -879,11 +879,11 @@ impl<'de> FromMap<'de> for ShipChangeSet {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops")?,
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ops" => read::field(&mut map, &mut ops, "ops"),
+                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             ops: read::required(ops, "ops")?,
@@ -898,12 +898,12 @@ impl<'de> FromMap<'de> for ShipChangeSet {
 
 impl Serialize for ShipChangeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ops", &self.ops)?;
-        read::optional(&mut map, "dryRun", &self.dry_run)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ops", &self.ops);
+        members.optional("dryRun", &self.dry_run);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1157,12 +1157,12 @@ impl<'de> FromMap<'de> for ShipPage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "removed" => read::field(&mut map, &mut removed, "removed")?,
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "removed" => read::field(&mut map, &mut removed, "removed"),
+                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -1178,13 +1178,13 @@ impl<'de> FromMap<'de> for ShipPage {
 
 impl Serialize for ShipPage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "removed", &self.removed)?;
-        read::entry(&mut map, "nextCursor", &self.next_cursor)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("removed", &self.removed);
+        members.entry("nextCursor", &self.next_cursor);
+        members.entry("hasMore", &self.has_more);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1367,23 +1367,23 @@ impl<'de> FromMap<'de> for UpsertShip {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"upsert")?,
-                "externalId" => read::field(&mut map, &mut external_id, "externalId")?,
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId")?,
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "shipType" => read::field(&mut map, &mut ship_type, "shipType")?,
-                "insurance" => read::field(&mut map, &mut insurance, "insurance")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "fitted" => read::field(&mut map, &mut fitted, "fitted")?,
-                "orgUnit" => read::field(&mut map, &mut org_unit, "orgUnit")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "op" => read::constant(&mut map, &mut op, "op", &"upsert"),
+                "externalId" => read::field(&mut map, &mut external_id, "externalId"),
+                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
+                "version" => read::field(&mut map, &mut version, "version"),
+                "shipType" => read::field(&mut map, &mut ship_type, "shipType"),
+                "insurance" => read::field(&mut map, &mut insurance, "insurance"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "location" => read::field(&mut map, &mut location, "location"),
+                "fitted" => read::field(&mut map, &mut fitted, "fitted"),
+                "orgUnit" => read::field(&mut map, &mut org_unit, "orgUnit"),
                 "orgUnitVersion" => {
-                    read::field(&mut map, &mut org_unit_version, "orgUnitVersion")?
+                    read::field(&mut map, &mut org_unit_version, "orgUnitVersion")
                 }
-                "override" => read::field(&mut map, &mut r#override, "override")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "override" => read::field(&mut map, &mut r#override, "override"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -1408,22 +1408,22 @@ impl<'de> FromMap<'de> for UpsertShip {
 
 impl Serialize for UpsertShip {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"upsert")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "externalId", &self.external_id)?;
-        read::optional(&mut map, "shipId", &self.ship_id)?;
-        read::optional(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "shipType", &self.ship_type)?;
-        read::entry(&mut map, "insurance", &self.insurance)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "location", &self.location)?;
-        read::optional(&mut map, "fitted", &self.fitted)?;
-        read::optional(&mut map, "orgUnit", &self.org_unit)?;
-        read::optional(&mut map, "orgUnitVersion", &self.org_unit_version)?;
-        read::optional(&mut map, "override", &self.r#override)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"upsert");
+        members.optional("opId", &self.op_id);
+        members.entry("externalId", &self.external_id);
+        members.optional("shipId", &self.ship_id);
+        members.optional("version", &self.version);
+        members.entry("shipType", &self.ship_type);
+        members.entry("insurance", &self.insurance);
+        members.optional("name", &self.name);
+        members.optional("location", &self.location);
+        members.optional("fitted", &self.fitted);
+        members.optional("orgUnit", &self.org_unit);
+        members.optional("orgUnitVersion", &self.org_unit_version);
+        members.optional("override", &self.r#override);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -53,16 +53,16 @@ impl<'de> FromMap<'de> for LotContent {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material")?,
+                "material" => read::field(&mut map, &mut material, "material"),
                 "materialKind" => {
-                    read::field(&mut map, &mut material_kind, "materialKind")?
+                    read::field(&mut map, &mut material_kind, "materialKind")
                 }
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "quality" => read::field(&mut map, &mut quality, "quality")?,
-                "stolen" => read::field(&mut map, &mut stolen, "stolen")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "location" => read::field(&mut map, &mut location, "location"),
+                "quality" => read::field(&mut map, &mut quality, "quality"),
+                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             material: read::required(material, "material")?,
@@ -80,15 +80,15 @@ impl<'de> FromMap<'de> for LotContent {
 
 impl Serialize for LotContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "material", &self.material)?;
-        read::optional(&mut map, "materialKind", &self.material_kind)?;
-        read::entry(&mut map, "location", &self.location)?;
-        read::entry(&mut map, "quality", &self.quality)?;
-        read::entry(&mut map, "stolen", &self.stolen)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("material", &self.material);
+        members.optional("materialKind", &self.material_kind);
+        members.entry("location", &self.location);
+        members.entry("quality", &self.quality);
+        members.entry("stolen", &self.stolen);
+        members.entry("quantity", &self.quantity);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -274,19 +274,19 @@ impl<'de> FromMap<'de> for SetQuantity {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"set-quantity")?,
-                "material" => read::field(&mut map, &mut material, "material")?,
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "quality" => read::field(&mut map, &mut quality, "quality")?,
-                "stolen" => read::field(&mut map, &mut stolen, "stolen")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
+                "opId" => read::field(&mut map, &mut op_id, "opId"),
+                "op" => read::constant(&mut map, &mut op, "op", &"set-quantity"),
+                "material" => read::field(&mut map, &mut material, "material"),
+                "location" => read::field(&mut map, &mut location, "location"),
+                "quality" => read::field(&mut map, &mut quality, "quality"),
+                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
                 "expectedQuantity" => {
-                    read::field(&mut map, &mut expected_quantity, "expectedQuantity")?
+                    read::field(&mut map, &mut expected_quantity, "expectedQuantity")
                 }
-                "override" => read::field(&mut map, &mut r#override, "override")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "override" => read::field(&mut map, &mut r#override, "override"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -307,18 +307,18 @@ impl<'de> FromMap<'de> for SetQuantity {
 
 impl Serialize for SetQuantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"set-quantity")?;
-        read::optional(&mut map, "opId", &self.op_id)?;
-        read::entry(&mut map, "material", &self.material)?;
-        read::entry(&mut map, "location", &self.location)?;
-        read::entry(&mut map, "quality", &self.quality)?;
-        read::entry(&mut map, "stolen", &self.stolen)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::entry(&mut map, "expectedQuantity", &self.expected_quantity)?;
-        read::optional(&mut map, "override", &self.r#override)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"set-quantity");
+        members.optional("opId", &self.op_id);
+        members.entry("material", &self.material);
+        members.entry("location", &self.location);
+        members.entry("quality", &self.quality);
+        members.entry("stolen", &self.stolen);
+        members.entry("quantity", &self.quantity);
+        members.entry("expectedQuantity", &self.expected_quantity);
+        members.optional("override", &self.r#override);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -488,11 +488,11 @@ impl<'de> FromMap<'de> for StockChangeSet {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops")?,
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ops" => read::field(&mut map, &mut ops, "ops"),
+                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             ops: read::required(ops, "ops")?,
@@ -507,12 +507,12 @@ impl<'de> FromMap<'de> for StockChangeSet {
 
 impl Serialize for StockChangeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ops", &self.ops)?;
-        read::optional(&mut map, "dryRun", &self.dry_run)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ops", &self.ops);
+        members.optional("dryRun", &self.dry_run);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -632,18 +632,18 @@ impl<'de> FromMap<'de> for StockLot {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material")?,
+                "material" => read::field(&mut map, &mut material, "material"),
                 "materialKind" => {
-                    read::field(&mut map, &mut material_kind, "materialKind")?
+                    read::field(&mut map, &mut material_kind, "materialKind")
                 }
-                "location" => read::field(&mut map, &mut location, "location")?,
-                "quality" => read::field(&mut map, &mut quality, "quality")?,
-                "stolen" => read::field(&mut map, &mut stolen, "stolen")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                "key" => read::field(&mut map, &mut key_slot, "key")?,
-                "extensions" => read::field(&mut map, &mut extensions, "extensions")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "location" => read::field(&mut map, &mut location, "location"),
+                "quality" => read::field(&mut map, &mut quality, "quality"),
+                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                "key" => read::field(&mut map, &mut key_slot, "key"),
+                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             material: read::required(material, "material")?,
@@ -663,17 +663,17 @@ impl<'de> FromMap<'de> for StockLot {
 
 impl Serialize for StockLot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "material", &self.material)?;
-        read::optional(&mut map, "materialKind", &self.material_kind)?;
-        read::entry(&mut map, "location", &self.location)?;
-        read::entry(&mut map, "quality", &self.quality)?;
-        read::entry(&mut map, "stolen", &self.stolen)?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::entry(&mut map, "key", &self.key)?;
-        read::optional(&mut map, "extensions", &self.extensions)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("material", &self.material);
+        members.optional("materialKind", &self.material_kind);
+        members.entry("location", &self.location);
+        members.entry("quality", &self.quality);
+        members.entry("stolen", &self.stolen);
+        members.entry("quantity", &self.quantity);
+        members.entry("key", &self.key);
+        members.optional("extensions", &self.extensions);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -903,12 +903,12 @@ impl<'de> FromMap<'de> for StockPage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "removed" => read::field(&mut map, &mut removed, "removed")?,
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "removed" => read::field(&mut map, &mut removed, "removed"),
+                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -924,13 +924,13 @@ impl<'de> FromMap<'de> for StockPage {
 
 impl Serialize for StockPage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "removed", &self.removed)?;
-        read::entry(&mut map, "nextCursor", &self.next_cursor)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("removed", &self.removed);
+        members.entry("nextCursor", &self.next_cursor);
+        members.entry("hasMore", &self.has_more);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -38,12 +38,12 @@ impl<'de> Read<'de> for Item {
 
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        entry(&mut map, "id", &self.id)?;
-        optional(&mut map, "price", &self.price)?;
-        optional(&mut map, "note", &self.note)?;
-        extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("price", &self.price);
+        members.optional("note", &self.note);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
@@ -33,9 +33,9 @@ impl<'de> FromMap<'de> for Amount {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             value: read::required(value, "value")?,
@@ -48,10 +48,10 @@ impl<'de> FromMap<'de> for Amount {
 
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -113,10 +113,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "ratio" => read::field(&mut map, &mut ratio, "ratio")?,
-                _ => read::other(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "ratio" => read::field(&mut map, &mut ratio, "ratio"),
+                _ => read::other(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -130,11 +130,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "ratio", &self.ratio)?;
-        read::others(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("ratio", &self.ratio);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

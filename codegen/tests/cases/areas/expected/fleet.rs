@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -37,10 +37,10 @@ impl<'de> FromMap<'de> for Ship {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "owner" => read::field(&mut map, &mut owner, "owner")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "owner" => read::field(&mut map, &mut owner, "owner"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -54,11 +54,11 @@ impl<'de> FromMap<'de> for Ship {
 
 impl Serialize for Ship {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "owner", &self.owner)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("owner", &self.owner);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -40,11 +40,11 @@ impl<'de> FromMap<'de> for Org {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "flagship" => read::field(&mut map, &mut flagship, "flagship")?,
-                "level" => read::field(&mut map, &mut level, "level")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "flagship" => read::field(&mut map, &mut flagship, "flagship"),
+                "level" => read::field(&mut map, &mut level, "level"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { id, flagship, level, extra })
     }
@@ -54,12 +54,12 @@ impl<'de> FromMap<'de> for Org {
 
 impl Serialize for Org {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "flagship", &self.flagship)?;
-        read::optional(&mut map, "level", &self.level)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("id", &self.id);
+        members.optional("flagship", &self.flagship);
+        members.optional("level", &self.level);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

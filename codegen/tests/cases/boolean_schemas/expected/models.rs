@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -49,15 +49,15 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "any" => read::field(&mut map, &mut any, "any")?,
-                "never" => read::field(&mut map, &mut never, "never")?,
-                "empty" => read::field(&mut map, &mut empty, "empty")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "none" => read::field(&mut map, &mut none, "none")?,
-                "map" => read::field(&mut map, &mut map_slot, "map")?,
-                "all" => read::field(&mut map, &mut all, "all")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "any" => read::field(&mut map, &mut any, "any"),
+                "never" => read::field(&mut map, &mut never, "never"),
+                "empty" => read::field(&mut map, &mut empty, "empty"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "none" => read::field(&mut map, &mut none, "none"),
+                "map" => read::field(&mut map, &mut map_slot, "map"),
+                "all" => read::field(&mut map, &mut all, "all"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             any,
@@ -76,16 +76,16 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "any", &self.any)?;
-        read::optional(&mut map, "never", &self.never)?;
-        read::optional(&mut map, "empty", &self.empty)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "none", &self.none)?;
-        read::optional(&mut map, "map", &self.map)?;
-        read::optional(&mut map, "all", &self.all)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("any", &self.any);
+        members.optional("never", &self.never);
+        members.optional("empty", &self.empty);
+        members.optional("list", &self.list);
+        members.optional("none", &self.none);
+        members.optional("map", &self.map);
+        members.optional("all", &self.all);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

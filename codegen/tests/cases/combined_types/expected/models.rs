@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, contract, json::Kind,
@@ -33,9 +33,9 @@ impl<'de> FromMap<'de> for Builder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, extra })
     }
@@ -45,10 +45,10 @@ impl<'de> FromMap<'de> for Builder {
 
 impl Serialize for Builder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -257,17 +257,17 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "integer" => read::field(&mut map, &mut integer, "integer")?,
-                "either" => read::field(&mut map, &mut either, "either")?,
-                "text" => read::field(&mut map, &mut text, "text")?,
-                "notNull" => read::field(&mut map, &mut not_null, "notNull")?,
-                "sure" => read::field(&mut map, &mut sure, "sure")?,
-                "colour" => read::field(&mut map, &mut colour, "colour")?,
-                "fewer" => read::field(&mut map, &mut fewer, "fewer")?,
-                "shape" => read::field(&mut map, &mut shape, "shape")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "integer" => read::field(&mut map, &mut integer, "integer"),
+                "either" => read::field(&mut map, &mut either, "either"),
+                "text" => read::field(&mut map, &mut text, "text"),
+                "notNull" => read::field(&mut map, &mut not_null, "notNull"),
+                "sure" => read::field(&mut map, &mut sure, "sure"),
+                "colour" => read::field(&mut map, &mut colour, "colour"),
+                "fewer" => read::field(&mut map, &mut fewer, "fewer"),
+                "shape" => read::field(&mut map, &mut shape, "shape"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             integer,
@@ -288,18 +288,18 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "integer", &self.integer)?;
-        read::optional(&mut map, "either", &self.either)?;
-        read::optional(&mut map, "text", &self.text)?;
-        read::optional(&mut map, "notNull", &self.not_null)?;
-        read::optional(&mut map, "sure", &self.sure)?;
-        read::optional(&mut map, "colour", &self.colour)?;
-        read::optional(&mut map, "fewer", &self.fewer)?;
-        read::optional(&mut map, "shape", &self.shape)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("integer", &self.integer);
+        members.optional("either", &self.either);
+        members.optional("text", &self.text);
+        members.optional("notNull", &self.not_null);
+        members.optional("sure", &self.sure);
+        members.optional("colour", &self.colour);
+        members.optional("fewer", &self.fewer);
+        members.optional("shape", &self.shape);
+        members.optional("list", &self.list);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -512,10 +512,10 @@ impl<'de> FromMap<'de> for InputBuilder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "build" => read::field(&mut map, &mut build, "build")?,
-                "build_field" => read::field(&mut map, &mut build_field, "build_field")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "build" => read::field(&mut map, &mut build, "build"),
+                "build_field" => read::field(&mut map, &mut build_field, "build_field"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { build, build_field, extra })
     }
@@ -525,11 +525,11 @@ impl<'de> FromMap<'de> for InputBuilder {
 
 impl Serialize for InputBuilder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "build", &self.build)?;
-        read::optional(&mut map, "build_field", &self.build_field)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("build", &self.build);
+        members.optional("build_field", &self.build_field);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -771,10 +771,10 @@ impl<'de> FromMap<'de> for ShapeBox {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"box")?,
-                "side" => read::field(&mut map, &mut side, "side")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"box"),
+                "side" => read::field(&mut map, &mut side, "side"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -788,11 +788,11 @@ impl<'de> FromMap<'de> for ShapeBox {
 
 impl Serialize for ShapeBox {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"box")?;
-        read::entry(&mut map, "side", &self.side)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"box");
+        members.entry("side", &self.side);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -864,9 +864,9 @@ impl<'de> FromMap<'de> for ShapeDot {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"dot")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"dot"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self { extra })
@@ -877,10 +877,10 @@ impl<'de> FromMap<'de> for ShapeDot {
 
 impl Serialize for ShapeDot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"dot")?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"dot");
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

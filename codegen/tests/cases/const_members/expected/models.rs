@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -46,14 +46,14 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "version" => read::field(&mut map, &mut version, "version")?,
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "count" => read::field(&mut map, &mut count, "count")?,
-                "on" => read::field(&mut map, &mut on, "on")?,
-                "off" => read::field(&mut map, &mut off, "off")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "version" => read::field(&mut map, &mut version, "version"),
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "count" => read::field(&mut map, &mut count, "count"),
+                "on" => read::field(&mut map, &mut on, "on"),
+                "off" => read::field(&mut map, &mut off, "off"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             version: read::required(version, "version")?,
@@ -71,15 +71,15 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "version", &self.version)?;
-        read::entry(&mut map, "kind", &self.kind)?;
-        read::entry(&mut map, "count", &self.count)?;
-        read::entry(&mut map, "on", &self.on)?;
-        read::optional(&mut map, "off", &self.off)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("version", &self.version);
+        members.entry("kind", &self.kind);
+        members.entry("count", &self.count);
+        members.entry("on", &self.on);
+        members.optional("off", &self.off);
+        members.optional("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key},
@@ -49,15 +49,15 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "text" => read::field(&mut map, &mut text, "text")?,
-                "number" => read::field(&mut map, &mut number, "number")?,
-                "decimal" => read::field(&mut map, &mut decimal, "decimal")?,
-                "flag" => read::field(&mut map, &mut flag, "flag")?,
-                "nothing" => read::field(&mut map, &mut nothing, "nothing")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "object" => read::field(&mut map, &mut object, "object")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "text" => read::field(&mut map, &mut text, "text"),
+                "number" => read::field(&mut map, &mut number, "number"),
+                "decimal" => read::field(&mut map, &mut decimal, "decimal"),
+                "flag" => read::field(&mut map, &mut flag, "flag"),
+                "nothing" => read::field(&mut map, &mut nothing, "nothing"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "object" => read::field(&mut map, &mut object, "object"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             text: read::required(text, "text")?,
@@ -76,16 +76,16 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "text", &self.text)?;
-        read::optional(&mut map, "number", &self.number)?;
-        read::optional(&mut map, "decimal", &self.decimal)?;
-        read::optional(&mut map, "flag", &self.flag)?;
-        read::optional(&mut map, "nothing", &self.nothing)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "object", &self.object)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("text", &self.text);
+        members.optional("number", &self.number);
+        members.optional("decimal", &self.decimal);
+        members.optional("flag", &self.flag);
+        members.optional("nothing", &self.nothing);
+        members.optional("list", &self.list);
+        members.optional("object", &self.object);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -37,11 +37,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "one" => read::field(&mut map, &mut one, "one")?,
-                "few" => read::field(&mut map, &mut few, "few")?,
-                "none" => read::field(&mut map, &mut none, "none")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "one" => read::field(&mut map, &mut one, "one"),
+                "few" => read::field(&mut map, &mut few, "few"),
+                "none" => read::field(&mut map, &mut none, "none"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { one, few, none, extra })
     }
@@ -51,12 +51,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "one", &self.one)?;
-        read::optional(&mut map, "few", &self.few)?;
-        read::optional(&mut map, "none", &self.none)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("one", &self.one);
+        members.optional("few", &self.few);
+        members.optional("none", &self.none);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -37,11 +37,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "card" => read::field(&mut map, &mut card, "card")?,
-                "owner" => read::field(&mut map, &mut owner, "owner")?,
-                "street" => read::field(&mut map, &mut street, "street")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "card" => read::field(&mut map, &mut card, "card"),
+                "owner" => read::field(&mut map, &mut owner, "owner"),
+                "street" => read::field(&mut map, &mut street, "street"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { card, owner, street, extra })
     }
@@ -51,12 +51,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "card", &self.card)?;
-        read::optional(&mut map, "owner", &self.owner)?;
-        read::optional(&mut map, "street", &self.street)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("card", &self.card);
+        members.optional("owner", &self.owner);
+        members.optional("street", &self.street);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

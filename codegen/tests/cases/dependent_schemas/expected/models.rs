@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -39,11 +39,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "months" => read::field(&mut map, &mut months, "months")?,
-                "until" => read::field(&mut map, &mut until, "until")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "months" => read::field(&mut map, &mut months, "months"),
+                "until" => read::field(&mut map, &mut until, "until"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { kind, months, until, extra })
     }
@@ -53,12 +53,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "kind", &self.kind)?;
-        read::optional(&mut map, "months", &self.months)?;
-        read::optional(&mut map, "until", &self.until)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("kind", &self.kind);
+        members.optional("months", &self.months);
+        members.optional("until", &self.until);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -34,10 +34,10 @@ impl<'de> FromMap<'de> for Root {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "data" => read::field(&mut map, &mut data, "data")?,
-                "children" => read::field(&mut map, &mut children, "children")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "data" => read::field(&mut map, &mut data, "data"),
+                "children" => read::field(&mut map, &mut children, "children"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { data, children, extra })
     }
@@ -47,11 +47,11 @@ impl<'de> FromMap<'de> for Root {
 
 impl Serialize for Root {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "data", &self.data)?;
-        read::optional(&mut map, "children", &self.children)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("data", &self.data);
+        members.optional("children", &self.children);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -89,10 +89,10 @@ impl<'de> FromMap<'de> for Tree {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "data" => read::field(&mut map, &mut data, "data")?,
-                "children" => read::field(&mut map, &mut children, "children")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "data" => read::field(&mut map, &mut data, "data"),
+                "children" => read::field(&mut map, &mut children, "children"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { data, children, extra })
     }
@@ -102,11 +102,11 @@ impl<'de> FromMap<'de> for Tree {
 
 impl Serialize for Tree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "data", &self.data)?;
-        read::optional(&mut map, "children", &self.children)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("data", &self.data);
+        members.optional("children", &self.children);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

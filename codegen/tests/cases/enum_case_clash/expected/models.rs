@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -31,9 +31,9 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "size" => read::field(&mut map, &mut size, "size")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "size" => read::field(&mut map, &mut size, "size"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { size, extra })
     }
@@ -43,10 +43,10 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "size", &self.size)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("size", &self.size);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, contract, json::Kind,
@@ -41,12 +41,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "level" => read::field(&mut map, &mut level, "level")?,
-                "flag" => read::field(&mut map, &mut flag, "flag")?,
-                "only" => read::field(&mut map, &mut only, "only")?,
-                "shape" => read::field(&mut map, &mut shape, "shape")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "level" => read::field(&mut map, &mut level, "level"),
+                "flag" => read::field(&mut map, &mut flag, "flag"),
+                "only" => read::field(&mut map, &mut only, "only"),
+                "shape" => read::field(&mut map, &mut shape, "shape"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             level,
@@ -62,13 +62,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "level", &self.level)?;
-        read::optional(&mut map, "flag", &self.flag)?;
-        read::optional(&mut map, "only", &self.only)?;
-        read::optional(&mut map, "shape", &self.shape)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("level", &self.level);
+        members.optional("flag", &self.flag);
+        members.optional("only", &self.only);
+        members.optional("shape", &self.shape);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -35,10 +35,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "code" => read::field(&mut map, &mut code, "code")?,
-                "limited" => read::field(&mut map, &mut limited, "limited")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "code" => read::field(&mut map, &mut code, "code"),
+                "limited" => read::field(&mut map, &mut limited, "limited"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { code, limited, extra })
     }
@@ -48,11 +48,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "code", &self.code)?;
-        read::optional(&mut map, "limited", &self.limited)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("code", &self.code);
+        members.optional("limited", &self.limited);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -44,13 +44,13 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "at" => read::field(&mut map, &mut at, "at")?,
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "size" => read::field(&mut map, &mut size, "size")?,
-                "link" => read::field(&mut map, &mut link, "link")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "at" => read::field(&mut map, &mut at, "at"),
+                "id" => read::field(&mut map, &mut id, "id"),
+                "size" => read::field(&mut map, &mut size, "size"),
+                "link" => read::field(&mut map, &mut link, "link"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             at,
@@ -67,14 +67,14 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "at", &self.at)?;
-        read::optional(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "size", &self.size)?;
-        read::optional(&mut map, "link", &self.link)?;
-        read::optional(&mut map, "unit", &self.unit)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("at", &self.at);
+        members.optional("id", &self.id);
+        members.optional("size", &self.size);
+        members.optional("link", &self.link);
+        members.optional("unit", &self.unit);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

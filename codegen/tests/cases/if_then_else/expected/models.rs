@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
@@ -42,12 +42,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "amount" => read::field(&mut map, &mut amount, "amount")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "late" => read::field(&mut map, &mut late, "late")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "amount" => read::field(&mut map, &mut amount, "amount"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "late" => read::field(&mut map, &mut late, "late"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             unit,
@@ -63,13 +63,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "unit", &self.unit)?;
-        read::optional(&mut map, "amount", &self.amount)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::optional(&mut map, "late", &self.late)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("unit", &self.unit);
+        members.optional("amount", &self.amount);
+        members.optional("note", &self.note);
+        members.optional("late", &self.late);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -36,10 +36,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "inner" => read::field(&mut map, &mut inner, "inner")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "inner" => read::field(&mut map, &mut inner, "inner"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -53,11 +53,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "inner", &self.inner)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("inner", &self.inner);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -36,10 +36,10 @@ impl<'de> FromMap<'de> for Link00 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -49,11 +49,11 @@ impl<'de> FromMap<'de> for Link00 {
 
 impl Serialize for Link00 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -97,10 +97,10 @@ impl<'de> FromMap<'de> for Link01 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -110,11 +110,11 @@ impl<'de> FromMap<'de> for Link01 {
 
 impl Serialize for Link01 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -158,10 +158,10 @@ impl<'de> FromMap<'de> for Link02 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -171,11 +171,11 @@ impl<'de> FromMap<'de> for Link02 {
 
 impl Serialize for Link02 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -219,10 +219,10 @@ impl<'de> FromMap<'de> for Link03 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -232,11 +232,11 @@ impl<'de> FromMap<'de> for Link03 {
 
 impl Serialize for Link03 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -280,10 +280,10 @@ impl<'de> FromMap<'de> for Link04 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -293,11 +293,11 @@ impl<'de> FromMap<'de> for Link04 {
 
 impl Serialize for Link04 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -341,10 +341,10 @@ impl<'de> FromMap<'de> for Link05 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -354,11 +354,11 @@ impl<'de> FromMap<'de> for Link05 {
 
 impl Serialize for Link05 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -402,10 +402,10 @@ impl<'de> FromMap<'de> for Link06 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -415,11 +415,11 @@ impl<'de> FromMap<'de> for Link06 {
 
 impl Serialize for Link06 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -463,10 +463,10 @@ impl<'de> FromMap<'de> for Link07 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -476,11 +476,11 @@ impl<'de> FromMap<'de> for Link07 {
 
 impl Serialize for Link07 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -524,10 +524,10 @@ impl<'de> FromMap<'de> for Link08 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -537,11 +537,11 @@ impl<'de> FromMap<'de> for Link08 {
 
 impl Serialize for Link08 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -585,10 +585,10 @@ impl<'de> FromMap<'de> for Link09 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -598,11 +598,11 @@ impl<'de> FromMap<'de> for Link09 {
 
 impl Serialize for Link09 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -646,10 +646,10 @@ impl<'de> FromMap<'de> for Link10 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -659,11 +659,11 @@ impl<'de> FromMap<'de> for Link10 {
 
 impl Serialize for Link10 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -707,10 +707,10 @@ impl<'de> FromMap<'de> for Link11 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -720,11 +720,11 @@ impl<'de> FromMap<'de> for Link11 {
 
 impl Serialize for Link11 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -768,10 +768,10 @@ impl<'de> FromMap<'de> for Link12 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -781,11 +781,11 @@ impl<'de> FromMap<'de> for Link12 {
 
 impl Serialize for Link12 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -829,10 +829,10 @@ impl<'de> FromMap<'de> for Link13 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -842,11 +842,11 @@ impl<'de> FromMap<'de> for Link13 {
 
 impl Serialize for Link13 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -890,10 +890,10 @@ impl<'de> FromMap<'de> for Link14 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -903,11 +903,11 @@ impl<'de> FromMap<'de> for Link14 {
 
 impl Serialize for Link14 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -951,10 +951,10 @@ impl<'de> FromMap<'de> for Link15 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -964,11 +964,11 @@ impl<'de> FromMap<'de> for Link15 {
 
 impl Serialize for Link15 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1012,10 +1012,10 @@ impl<'de> FromMap<'de> for Link16 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1025,11 +1025,11 @@ impl<'de> FromMap<'de> for Link16 {
 
 impl Serialize for Link16 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1073,10 +1073,10 @@ impl<'de> FromMap<'de> for Link17 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1086,11 +1086,11 @@ impl<'de> FromMap<'de> for Link17 {
 
 impl Serialize for Link17 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1134,10 +1134,10 @@ impl<'de> FromMap<'de> for Link18 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1147,11 +1147,11 @@ impl<'de> FromMap<'de> for Link18 {
 
 impl Serialize for Link18 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1195,10 +1195,10 @@ impl<'de> FromMap<'de> for Link19 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1208,11 +1208,11 @@ impl<'de> FromMap<'de> for Link19 {
 
 impl Serialize for Link19 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1256,10 +1256,10 @@ impl<'de> FromMap<'de> for Link20 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1269,11 +1269,11 @@ impl<'de> FromMap<'de> for Link20 {
 
 impl Serialize for Link20 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1317,10 +1317,10 @@ impl<'de> FromMap<'de> for Link21 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1330,11 +1330,11 @@ impl<'de> FromMap<'de> for Link21 {
 
 impl Serialize for Link21 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1378,10 +1378,10 @@ impl<'de> FromMap<'de> for Link22 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1391,11 +1391,11 @@ impl<'de> FromMap<'de> for Link22 {
 
 impl Serialize for Link22 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1439,10 +1439,10 @@ impl<'de> FromMap<'de> for Link23 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1452,11 +1452,11 @@ impl<'de> FromMap<'de> for Link23 {
 
 impl Serialize for Link23 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1500,10 +1500,10 @@ impl<'de> FromMap<'de> for Link24 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1513,11 +1513,11 @@ impl<'de> FromMap<'de> for Link24 {
 
 impl Serialize for Link24 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1561,10 +1561,10 @@ impl<'de> FromMap<'de> for Link25 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1574,11 +1574,11 @@ impl<'de> FromMap<'de> for Link25 {
 
 impl Serialize for Link25 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1622,10 +1622,10 @@ impl<'de> FromMap<'de> for Link26 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1635,11 +1635,11 @@ impl<'de> FromMap<'de> for Link26 {
 
 impl Serialize for Link26 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1683,10 +1683,10 @@ impl<'de> FromMap<'de> for Link27 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1696,11 +1696,11 @@ impl<'de> FromMap<'de> for Link27 {
 
 impl Serialize for Link27 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1744,10 +1744,10 @@ impl<'de> FromMap<'de> for Link28 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1757,11 +1757,11 @@ impl<'de> FromMap<'de> for Link28 {
 
 impl Serialize for Link28 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1805,10 +1805,10 @@ impl<'de> FromMap<'de> for Link29 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1818,11 +1818,11 @@ impl<'de> FromMap<'de> for Link29 {
 
 impl Serialize for Link29 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1866,10 +1866,10 @@ impl<'de> FromMap<'de> for Link30 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1879,11 +1879,11 @@ impl<'de> FromMap<'de> for Link30 {
 
 impl Serialize for Link30 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1927,10 +1927,10 @@ impl<'de> FromMap<'de> for Link31 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -1940,11 +1940,11 @@ impl<'de> FromMap<'de> for Link31 {
 
 impl Serialize for Link31 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1988,10 +1988,10 @@ impl<'de> FromMap<'de> for Link32 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2001,11 +2001,11 @@ impl<'de> FromMap<'de> for Link32 {
 
 impl Serialize for Link32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2049,10 +2049,10 @@ impl<'de> FromMap<'de> for Link33 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2062,11 +2062,11 @@ impl<'de> FromMap<'de> for Link33 {
 
 impl Serialize for Link33 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2110,10 +2110,10 @@ impl<'de> FromMap<'de> for Link34 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2123,11 +2123,11 @@ impl<'de> FromMap<'de> for Link34 {
 
 impl Serialize for Link34 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2171,10 +2171,10 @@ impl<'de> FromMap<'de> for Link35 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2184,11 +2184,11 @@ impl<'de> FromMap<'de> for Link35 {
 
 impl Serialize for Link35 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2232,10 +2232,10 @@ impl<'de> FromMap<'de> for Link36 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2245,11 +2245,11 @@ impl<'de> FromMap<'de> for Link36 {
 
 impl Serialize for Link36 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2293,10 +2293,10 @@ impl<'de> FromMap<'de> for Link37 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2306,11 +2306,11 @@ impl<'de> FromMap<'de> for Link37 {
 
 impl Serialize for Link37 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2354,10 +2354,10 @@ impl<'de> FromMap<'de> for Link38 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2367,11 +2367,11 @@ impl<'de> FromMap<'de> for Link38 {
 
 impl Serialize for Link38 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2415,10 +2415,10 @@ impl<'de> FromMap<'de> for Link39 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2428,11 +2428,11 @@ impl<'de> FromMap<'de> for Link39 {
 
 impl Serialize for Link39 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2476,10 +2476,10 @@ impl<'de> FromMap<'de> for Link40 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2489,11 +2489,11 @@ impl<'de> FromMap<'de> for Link40 {
 
 impl Serialize for Link40 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2537,10 +2537,10 @@ impl<'de> FromMap<'de> for Link41 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2550,11 +2550,11 @@ impl<'de> FromMap<'de> for Link41 {
 
 impl Serialize for Link41 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2598,10 +2598,10 @@ impl<'de> FromMap<'de> for Link42 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2611,11 +2611,11 @@ impl<'de> FromMap<'de> for Link42 {
 
 impl Serialize for Link42 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2659,10 +2659,10 @@ impl<'de> FromMap<'de> for Link43 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2672,11 +2672,11 @@ impl<'de> FromMap<'de> for Link43 {
 
 impl Serialize for Link43 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2720,10 +2720,10 @@ impl<'de> FromMap<'de> for Link44 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2733,11 +2733,11 @@ impl<'de> FromMap<'de> for Link44 {
 
 impl Serialize for Link44 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2781,10 +2781,10 @@ impl<'de> FromMap<'de> for Link45 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2794,11 +2794,11 @@ impl<'de> FromMap<'de> for Link45 {
 
 impl Serialize for Link45 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2842,10 +2842,10 @@ impl<'de> FromMap<'de> for Link46 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2855,11 +2855,11 @@ impl<'de> FromMap<'de> for Link46 {
 
 impl Serialize for Link46 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2903,10 +2903,10 @@ impl<'de> FromMap<'de> for Link47 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2916,11 +2916,11 @@ impl<'de> FromMap<'de> for Link47 {
 
 impl Serialize for Link47 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -2964,10 +2964,10 @@ impl<'de> FromMap<'de> for Link48 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -2977,11 +2977,11 @@ impl<'de> FromMap<'de> for Link48 {
 
 impl Serialize for Link48 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3025,10 +3025,10 @@ impl<'de> FromMap<'de> for Link49 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3038,11 +3038,11 @@ impl<'de> FromMap<'de> for Link49 {
 
 impl Serialize for Link49 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3086,10 +3086,10 @@ impl<'de> FromMap<'de> for Link50 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3099,11 +3099,11 @@ impl<'de> FromMap<'de> for Link50 {
 
 impl Serialize for Link50 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3147,10 +3147,10 @@ impl<'de> FromMap<'de> for Link51 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3160,11 +3160,11 @@ impl<'de> FromMap<'de> for Link51 {
 
 impl Serialize for Link51 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3208,10 +3208,10 @@ impl<'de> FromMap<'de> for Link52 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3221,11 +3221,11 @@ impl<'de> FromMap<'de> for Link52 {
 
 impl Serialize for Link52 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3269,10 +3269,10 @@ impl<'de> FromMap<'de> for Link53 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3282,11 +3282,11 @@ impl<'de> FromMap<'de> for Link53 {
 
 impl Serialize for Link53 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3330,10 +3330,10 @@ impl<'de> FromMap<'de> for Link54 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3343,11 +3343,11 @@ impl<'de> FromMap<'de> for Link54 {
 
 impl Serialize for Link54 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3391,10 +3391,10 @@ impl<'de> FromMap<'de> for Link55 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3404,11 +3404,11 @@ impl<'de> FromMap<'de> for Link55 {
 
 impl Serialize for Link55 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3452,10 +3452,10 @@ impl<'de> FromMap<'de> for Link56 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3465,11 +3465,11 @@ impl<'de> FromMap<'de> for Link56 {
 
 impl Serialize for Link56 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3513,10 +3513,10 @@ impl<'de> FromMap<'de> for Link57 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3526,11 +3526,11 @@ impl<'de> FromMap<'de> for Link57 {
 
 impl Serialize for Link57 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3574,10 +3574,10 @@ impl<'de> FromMap<'de> for Link58 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3587,11 +3587,11 @@ impl<'de> FromMap<'de> for Link58 {
 
 impl Serialize for Link58 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3635,10 +3635,10 @@ impl<'de> FromMap<'de> for Link59 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3648,11 +3648,11 @@ impl<'de> FromMap<'de> for Link59 {
 
 impl Serialize for Link59 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3696,10 +3696,10 @@ impl<'de> FromMap<'de> for Link60 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3709,11 +3709,11 @@ impl<'de> FromMap<'de> for Link60 {
 
 impl Serialize for Link60 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3757,10 +3757,10 @@ impl<'de> FromMap<'de> for Link61 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3770,11 +3770,11 @@ impl<'de> FromMap<'de> for Link61 {
 
 impl Serialize for Link61 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3818,10 +3818,10 @@ impl<'de> FromMap<'de> for Link62 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3831,11 +3831,11 @@ impl<'de> FromMap<'de> for Link62 {
 
 impl Serialize for Link62 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3879,10 +3879,10 @@ impl<'de> FromMap<'de> for Link63 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3892,11 +3892,11 @@ impl<'de> FromMap<'de> for Link63 {
 
 impl Serialize for Link63 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -3940,10 +3940,10 @@ impl<'de> FromMap<'de> for Link64 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -3953,11 +3953,11 @@ impl<'de> FromMap<'de> for Link64 {
 
 impl Serialize for Link64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4001,10 +4001,10 @@ impl<'de> FromMap<'de> for Link65 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4014,11 +4014,11 @@ impl<'de> FromMap<'de> for Link65 {
 
 impl Serialize for Link65 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4062,10 +4062,10 @@ impl<'de> FromMap<'de> for Link66 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4075,11 +4075,11 @@ impl<'de> FromMap<'de> for Link66 {
 
 impl Serialize for Link66 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4123,10 +4123,10 @@ impl<'de> FromMap<'de> for Link67 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4136,11 +4136,11 @@ impl<'de> FromMap<'de> for Link67 {
 
 impl Serialize for Link67 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4184,10 +4184,10 @@ impl<'de> FromMap<'de> for Link68 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4197,11 +4197,11 @@ impl<'de> FromMap<'de> for Link68 {
 
 impl Serialize for Link68 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4245,10 +4245,10 @@ impl<'de> FromMap<'de> for Link69 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4258,11 +4258,11 @@ impl<'de> FromMap<'de> for Link69 {
 
 impl Serialize for Link69 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4306,10 +4306,10 @@ impl<'de> FromMap<'de> for Link70 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4319,11 +4319,11 @@ impl<'de> FromMap<'de> for Link70 {
 
 impl Serialize for Link70 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4367,10 +4367,10 @@ impl<'de> FromMap<'de> for Link71 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4380,11 +4380,11 @@ impl<'de> FromMap<'de> for Link71 {
 
 impl Serialize for Link71 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4428,10 +4428,10 @@ impl<'de> FromMap<'de> for Link72 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4441,11 +4441,11 @@ impl<'de> FromMap<'de> for Link72 {
 
 impl Serialize for Link72 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4489,10 +4489,10 @@ impl<'de> FromMap<'de> for Link73 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4502,11 +4502,11 @@ impl<'de> FromMap<'de> for Link73 {
 
 impl Serialize for Link73 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4550,10 +4550,10 @@ impl<'de> FromMap<'de> for Link74 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4563,11 +4563,11 @@ impl<'de> FromMap<'de> for Link74 {
 
 impl Serialize for Link74 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4611,10 +4611,10 @@ impl<'de> FromMap<'de> for Link75 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4624,11 +4624,11 @@ impl<'de> FromMap<'de> for Link75 {
 
 impl Serialize for Link75 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4672,10 +4672,10 @@ impl<'de> FromMap<'de> for Link76 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4685,11 +4685,11 @@ impl<'de> FromMap<'de> for Link76 {
 
 impl Serialize for Link76 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4733,10 +4733,10 @@ impl<'de> FromMap<'de> for Link77 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4746,11 +4746,11 @@ impl<'de> FromMap<'de> for Link77 {
 
 impl Serialize for Link77 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4794,10 +4794,10 @@ impl<'de> FromMap<'de> for Link78 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4807,11 +4807,11 @@ impl<'de> FromMap<'de> for Link78 {
 
 impl Serialize for Link78 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4855,10 +4855,10 @@ impl<'de> FromMap<'de> for Link79 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4868,11 +4868,11 @@ impl<'de> FromMap<'de> for Link79 {
 
 impl Serialize for Link79 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4916,10 +4916,10 @@ impl<'de> FromMap<'de> for Link80 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4929,11 +4929,11 @@ impl<'de> FromMap<'de> for Link80 {
 
 impl Serialize for Link80 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -4977,10 +4977,10 @@ impl<'de> FromMap<'de> for Link81 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -4990,11 +4990,11 @@ impl<'de> FromMap<'de> for Link81 {
 
 impl Serialize for Link81 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5038,10 +5038,10 @@ impl<'de> FromMap<'de> for Link82 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5051,11 +5051,11 @@ impl<'de> FromMap<'de> for Link82 {
 
 impl Serialize for Link82 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5099,10 +5099,10 @@ impl<'de> FromMap<'de> for Link83 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5112,11 +5112,11 @@ impl<'de> FromMap<'de> for Link83 {
 
 impl Serialize for Link83 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5160,10 +5160,10 @@ impl<'de> FromMap<'de> for Link84 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5173,11 +5173,11 @@ impl<'de> FromMap<'de> for Link84 {
 
 impl Serialize for Link84 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5221,10 +5221,10 @@ impl<'de> FromMap<'de> for Link85 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5234,11 +5234,11 @@ impl<'de> FromMap<'de> for Link85 {
 
 impl Serialize for Link85 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5282,10 +5282,10 @@ impl<'de> FromMap<'de> for Link86 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5295,11 +5295,11 @@ impl<'de> FromMap<'de> for Link86 {
 
 impl Serialize for Link86 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5343,10 +5343,10 @@ impl<'de> FromMap<'de> for Link87 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5356,11 +5356,11 @@ impl<'de> FromMap<'de> for Link87 {
 
 impl Serialize for Link87 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5404,10 +5404,10 @@ impl<'de> FromMap<'de> for Link88 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5417,11 +5417,11 @@ impl<'de> FromMap<'de> for Link88 {
 
 impl Serialize for Link88 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5465,10 +5465,10 @@ impl<'de> FromMap<'de> for Link89 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5478,11 +5478,11 @@ impl<'de> FromMap<'de> for Link89 {
 
 impl Serialize for Link89 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5526,10 +5526,10 @@ impl<'de> FromMap<'de> for Link90 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5539,11 +5539,11 @@ impl<'de> FromMap<'de> for Link90 {
 
 impl Serialize for Link90 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5587,10 +5587,10 @@ impl<'de> FromMap<'de> for Link91 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5600,11 +5600,11 @@ impl<'de> FromMap<'de> for Link91 {
 
 impl Serialize for Link91 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5648,10 +5648,10 @@ impl<'de> FromMap<'de> for Link92 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5661,11 +5661,11 @@ impl<'de> FromMap<'de> for Link92 {
 
 impl Serialize for Link92 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5709,10 +5709,10 @@ impl<'de> FromMap<'de> for Link93 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5722,11 +5722,11 @@ impl<'de> FromMap<'de> for Link93 {
 
 impl Serialize for Link93 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5770,10 +5770,10 @@ impl<'de> FromMap<'de> for Link94 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5783,11 +5783,11 @@ impl<'de> FromMap<'de> for Link94 {
 
 impl Serialize for Link94 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5831,10 +5831,10 @@ impl<'de> FromMap<'de> for Link95 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5844,11 +5844,11 @@ impl<'de> FromMap<'de> for Link95 {
 
 impl Serialize for Link95 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5892,10 +5892,10 @@ impl<'de> FromMap<'de> for Link96 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5905,11 +5905,11 @@ impl<'de> FromMap<'de> for Link96 {
 
 impl Serialize for Link96 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -5953,10 +5953,10 @@ impl<'de> FromMap<'de> for Link97 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -5966,11 +5966,11 @@ impl<'de> FromMap<'de> for Link97 {
 
 impl Serialize for Link97 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -6014,10 +6014,10 @@ impl<'de> FromMap<'de> for Link98 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "next" => read::field(&mut map, &mut next, "next"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { next, value, extra })
     }
@@ -6027,11 +6027,11 @@ impl<'de> FromMap<'de> for Link98 {
 
 impl Serialize for Link98 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "next", &self.next)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("next", &self.next);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -6072,9 +6072,9 @@ impl<'de> FromMap<'de> for Link99 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { value, extra })
     }
@@ -6084,10 +6084,10 @@ impl<'de> FromMap<'de> for Link99 {
 
 impl Serialize for Link99 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -57,11 +57,11 @@ impl<'de> FromMap<'de> for Call {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"call")?,
-                "arguments" => read::field(&mut map, &mut arguments, "arguments")?,
-                "otherwise" => read::field(&mut map, &mut otherwise, "otherwise")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"call"),
+                "arguments" => read::field(&mut map, &mut arguments, "arguments"),
+                "otherwise" => read::field(&mut map, &mut otherwise, "otherwise"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -76,12 +76,12 @@ impl<'de> FromMap<'de> for Call {
 
 impl Serialize for Call {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"call")?;
-        read::entry(&mut map, "arguments", &self.arguments)?;
-        read::optional(&mut map, "otherwise", &self.otherwise)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"call");
+        members.entry("arguments", &self.arguments);
+        members.optional("otherwise", &self.otherwise);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -196,10 +196,10 @@ impl<'de> FromMap<'de> for Literal {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"literal")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"literal"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -213,11 +213,11 @@ impl<'de> FromMap<'de> for Literal {
 
 impl Serialize for Literal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"literal")?;
-        read::entry(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"literal");
+        members.entry("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -78,9 +78,9 @@ impl<'de> FromMap<'de> for Inner {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "c" => read::field(&mut map, &mut c, "c")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "c" => read::field(&mut map, &mut c, "c"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { c, extra })
     }
@@ -90,10 +90,10 @@ impl<'de> FromMap<'de> for Inner {
 
 impl Serialize for Inner {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "c", &self.c)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("c", &self.c);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -131,10 +131,10 @@ impl<'de> FromMap<'de> for Outer {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                "b" => read::field(&mut map, &mut b, "b")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                "b" => read::field(&mut map, &mut b, "b"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, b, extra })
     }
@@ -144,11 +144,11 @@ impl<'de> FromMap<'de> for Outer {
 
 impl Serialize for Outer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::optional(&mut map, "b", &self.b)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.optional("b", &self.b);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -143,46 +143,44 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type")?,
-                "self" => read::field(&mut map, &mut lower_self_value, "self")?,
-                "Self" => read::field(&mut map, &mut self_, "Self")?,
-                "super" => read::field(&mut map, &mut super_, "super")?,
-                "crate" => read::field(&mut map, &mut crate_, "crate")?,
-                "extra" => read::field(&mut map, &mut extra_field, "extra")?,
-                "extra_field" => {
-                    read::field(&mut map, &mut extra_field_2, "extra_field")?
-                }
-                "map" => read::field(&mut map, &mut map_slot, "map")?,
-                "key" => read::field(&mut map, &mut key_slot_, "key")?,
-                "key_slot" => read::field(&mut map, &mut key_slot, "key_slot")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "text" => read::field(&mut map, &mut text, "text")?,
-                "at" => read::field(&mut map, &mut at, "at")?,
-                "found" => read::field(&mut map, &mut found, "found")?,
-                "given" => read::field(&mut map, &mut given, "given")?,
-                "serializer" => read::field(&mut map, &mut serializer, "serializer")?,
-                "read" => read::field(&mut map, &mut read, "read")?,
-                "fooBar" => read::field(&mut map, &mut foo_bar, "fooBar")?,
-                "foo_bar" => read::field(&mut map, &mut lower_foo_bar, "foo_bar")?,
-                "FOO BAR" => read::field(&mut map, &mut upper_foo_bar, "FOO BAR")?,
-                "a" => read::field(&mut map, &mut lower_a, "a")?,
-                "A" => read::field(&mut map, &mut upper_a, "A")?,
-                "" => read::field(&mut map, &mut empty, "")?,
-                "1st" => read::field(&mut map, &mut n1st, "1st")?,
-                "☃" => read::field(&mut map, &mut u2603, "☃")?,
-                "$ref" => read::field(&mut map, &mut r#ref, "$ref")?,
-                "async" => read::field(&mut map, &mut r#async, "async")?,
-                "_" => read::field(&mut map, &mut u5f, "_")?,
-                "builder" => read::field(&mut map, &mut builder, "builder")?,
-                "build" => read::field(&mut map, &mut build, "build")?,
-                "default" => read::field(&mut map, &mut default, "default")?,
-                "clone" => read::field(&mut map, &mut clone, "clone")?,
-                "into" => read::field(&mut map, &mut into, "into")?,
-                "validate" => read::field(&mut map, &mut validate, "validate")?,
-                "is_valid" => read::field(&mut map, &mut is_valid, "is_valid")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "type" => read::field(&mut map, &mut r#type, "type"),
+                "self" => read::field(&mut map, &mut lower_self_value, "self"),
+                "Self" => read::field(&mut map, &mut self_, "Self"),
+                "super" => read::field(&mut map, &mut super_, "super"),
+                "crate" => read::field(&mut map, &mut crate_, "crate"),
+                "extra" => read::field(&mut map, &mut extra_field, "extra"),
+                "extra_field" => read::field(&mut map, &mut extra_field_2, "extra_field"),
+                "map" => read::field(&mut map, &mut map_slot, "map"),
+                "key" => read::field(&mut map, &mut key_slot_, "key"),
+                "key_slot" => read::field(&mut map, &mut key_slot, "key_slot"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "text" => read::field(&mut map, &mut text, "text"),
+                "at" => read::field(&mut map, &mut at, "at"),
+                "found" => read::field(&mut map, &mut found, "found"),
+                "given" => read::field(&mut map, &mut given, "given"),
+                "serializer" => read::field(&mut map, &mut serializer, "serializer"),
+                "read" => read::field(&mut map, &mut read, "read"),
+                "fooBar" => read::field(&mut map, &mut foo_bar, "fooBar"),
+                "foo_bar" => read::field(&mut map, &mut lower_foo_bar, "foo_bar"),
+                "FOO BAR" => read::field(&mut map, &mut upper_foo_bar, "FOO BAR"),
+                "a" => read::field(&mut map, &mut lower_a, "a"),
+                "A" => read::field(&mut map, &mut upper_a, "A"),
+                "" => read::field(&mut map, &mut empty, ""),
+                "1st" => read::field(&mut map, &mut n1st, "1st"),
+                "☃" => read::field(&mut map, &mut u2603, "☃"),
+                "$ref" => read::field(&mut map, &mut r#ref, "$ref"),
+                "async" => read::field(&mut map, &mut r#async, "async"),
+                "_" => read::field(&mut map, &mut u5f, "_"),
+                "builder" => read::field(&mut map, &mut builder, "builder"),
+                "build" => read::field(&mut map, &mut build, "build"),
+                "default" => read::field(&mut map, &mut default, "default"),
+                "clone" => read::field(&mut map, &mut clone, "clone"),
+                "into" => read::field(&mut map, &mut into, "into"),
+                "validate" => read::field(&mut map, &mut validate, "validate"),
+                "is_valid" => read::field(&mut map, &mut is_valid, "is_valid"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             r#type: read::required(r#type, "type")?,
@@ -230,45 +228,45 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "type", &self.r#type)?;
-        read::entry(&mut map, "self", &self.lower_self_value)?;
-        read::optional(&mut map, "Self", &self.self_)?;
-        read::optional(&mut map, "super", &self.super_)?;
-        read::optional(&mut map, "crate", &self.crate_)?;
-        read::optional(&mut map, "extra", &self.extra_field)?;
-        read::optional(&mut map, "extra_field", &self.extra_field_2)?;
-        read::optional(&mut map, "map", &self.map)?;
-        read::entry(&mut map, "key", &self.key)?;
-        read::optional(&mut map, "key_slot", &self.key_slot)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "text", &self.text)?;
-        read::optional(&mut map, "at", &self.at)?;
-        read::optional(&mut map, "found", &self.found)?;
-        read::optional(&mut map, "given", &self.given)?;
-        read::optional(&mut map, "serializer", &self.serializer)?;
-        read::optional(&mut map, "read", &self.read)?;
-        read::optional(&mut map, "fooBar", &self.foo_bar)?;
-        read::optional(&mut map, "foo_bar", &self.lower_foo_bar)?;
-        read::optional(&mut map, "FOO BAR", &self.upper_foo_bar)?;
-        read::optional(&mut map, "a", &self.lower_a)?;
-        read::optional(&mut map, "A", &self.upper_a)?;
-        read::optional(&mut map, "", &self.empty)?;
-        read::optional(&mut map, "1st", &self.n1st)?;
-        read::optional(&mut map, "☃", &self.u2603)?;
-        read::optional(&mut map, "$ref", &self.r#ref)?;
-        read::optional(&mut map, "async", &self.r#async)?;
-        read::optional(&mut map, "_", &self.u5f)?;
-        read::optional(&mut map, "builder", &self.builder)?;
-        read::optional(&mut map, "build", &self.build)?;
-        read::optional(&mut map, "default", &self.default)?;
-        read::optional(&mut map, "clone", &self.clone)?;
-        read::optional(&mut map, "into", &self.into)?;
-        read::optional(&mut map, "validate", &self.validate)?;
-        read::optional(&mut map, "is_valid", &self.is_valid)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("type", &self.r#type);
+        members.entry("self", &self.lower_self_value);
+        members.optional("Self", &self.self_);
+        members.optional("super", &self.super_);
+        members.optional("crate", &self.crate_);
+        members.optional("extra", &self.extra_field);
+        members.optional("extra_field", &self.extra_field_2);
+        members.optional("map", &self.map);
+        members.entry("key", &self.key);
+        members.optional("key_slot", &self.key_slot);
+        members.optional("value", &self.value);
+        members.optional("name", &self.name);
+        members.optional("text", &self.text);
+        members.optional("at", &self.at);
+        members.optional("found", &self.found);
+        members.optional("given", &self.given);
+        members.optional("serializer", &self.serializer);
+        members.optional("read", &self.read);
+        members.optional("fooBar", &self.foo_bar);
+        members.optional("foo_bar", &self.lower_foo_bar);
+        members.optional("FOO BAR", &self.upper_foo_bar);
+        members.optional("a", &self.lower_a);
+        members.optional("A", &self.upper_a);
+        members.optional("", &self.empty);
+        members.optional("1st", &self.n1st);
+        members.optional("☃", &self.u2603);
+        members.optional("$ref", &self.r#ref);
+        members.optional("async", &self.r#async);
+        members.optional("_", &self.u5f);
+        members.optional("builder", &self.builder);
+        members.optional("build", &self.build);
+        members.optional("default", &self.default);
+        members.optional("clone", &self.clone);
+        members.optional("into", &self.into);
+        members.optional("validate", &self.validate);
+        members.optional("is_valid", &self.is_valid);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -650,9 +648,9 @@ impl<'de> FromMap<'de> for InputAt {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "found" => read::field(&mut map, &mut found, "found")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "found" => read::field(&mut map, &mut found, "found"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { found, extra })
     }
@@ -662,10 +660,10 @@ impl<'de> FromMap<'de> for InputAt {
 
 impl Serialize for InputAt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "found", &self.found)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("found", &self.found);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -735,9 +733,9 @@ impl<'de> FromMap<'de> for InputExtra {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "extra" => read::field(&mut map, &mut extra_field, "extra")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "extra" => read::field(&mut map, &mut extra_field, "extra"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { extra_field, extra })
     }
@@ -747,10 +745,10 @@ impl<'de> FromMap<'de> for InputExtra {
 
 impl Serialize for InputExtra {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "extra", &self.extra_field)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("extra", &self.extra_field);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -820,9 +818,9 @@ impl<'de> FromMap<'de> for InputFoundItem {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "i" => read::field(&mut map, &mut i, "i")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "i" => read::field(&mut map, &mut i, "i"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { i, extra })
     }
@@ -832,10 +830,10 @@ impl<'de> FromMap<'de> for InputFoundItem {
 
 impl Serialize for InputFoundItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "i", &self.i)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("i", &self.i);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

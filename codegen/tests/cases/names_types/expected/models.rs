@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, json::Kind,
@@ -33,9 +33,9 @@ impl<'de> FromMap<'de> for ContractValue {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "json" => read::field(&mut map, &mut json, "json")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "json" => read::field(&mut map, &mut json, "json"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { json, extra })
     }
@@ -45,10 +45,10 @@ impl<'de> FromMap<'de> for ContractValue {
 
 impl Serialize for ContractValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "json", &self.json)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("json", &self.json);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -136,9 +136,9 @@ impl<'de> FromMap<'de> for Error {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "error" => read::field(&mut map, &mut error, "error")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "error" => read::field(&mut map, &mut error, "error"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { error, extra })
     }
@@ -148,10 +148,10 @@ impl<'de> FromMap<'de> for Error {
 
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "error", &self.error)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("error", &self.error);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -299,31 +299,31 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "option" => read::field(&mut map, &mut option, "option")?,
-                "string" => read::field(&mut map, &mut string, "string")?,
-                "contract" => read::field(&mut map, &mut contract, "contract")?,
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "path" => read::field(&mut map, &mut path, "path")?,
-                "tag" => read::field(&mut map, &mut tag, "tag")?,
-                "key" => read::field(&mut map, &mut key_slot, "key")?,
-                "read" => read::field(&mut map, &mut read, "read")?,
-                "serialize" => read::field(&mut map, &mut serialize, "serialize")?,
-                "default" => read::field(&mut map, &mut default, "default")?,
-                "from" => read::field(&mut map, &mut from, "from")?,
-                "validator" => read::field(&mut map, &mut validator, "validator")?,
-                "undeclared" => read::field(&mut map, &mut undeclared, "undeclared")?,
-                "error" => read::field(&mut map, &mut error, "error")?,
-                "violations" => read::field(&mut map, &mut violations, "violations")?,
-                "stock_lot" => read::field(&mut map, &mut lower_stock_lot, "stock_lot")?,
-                "stockLot" => read::field(&mut map, &mut stock_lot, "stockLot")?,
-                "input" => read::field(&mut map, &mut input, "input")?,
+                "option" => read::field(&mut map, &mut option, "option"),
+                "string" => read::field(&mut map, &mut string, "string"),
+                "contract" => read::field(&mut map, &mut contract, "contract"),
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "path" => read::field(&mut map, &mut path, "path"),
+                "tag" => read::field(&mut map, &mut tag, "tag"),
+                "key" => read::field(&mut map, &mut key_slot, "key"),
+                "read" => read::field(&mut map, &mut read, "read"),
+                "serialize" => read::field(&mut map, &mut serialize, "serialize"),
+                "default" => read::field(&mut map, &mut default, "default"),
+                "from" => read::field(&mut map, &mut from, "from"),
+                "validator" => read::field(&mut map, &mut validator, "validator"),
+                "undeclared" => read::field(&mut map, &mut undeclared, "undeclared"),
+                "error" => read::field(&mut map, &mut error, "error"),
+                "violations" => read::field(&mut map, &mut violations, "violations"),
+                "stock_lot" => read::field(&mut map, &mut lower_stock_lot, "stock_lot"),
+                "stockLot" => read::field(&mut map, &mut stock_lot, "stockLot"),
+                "input" => read::field(&mut map, &mut input, "input"),
                 "inputStockLot" => {
-                    read::field(&mut map, &mut input_stock_lot, "inputStockLot")?
+                    read::field(&mut map, &mut input_stock_lot, "inputStockLot")
                 }
-                "digit" => read::field(&mut map, &mut digit, "digit")?,
-                "map" => read::field(&mut map, &mut map_slot, "map")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "digit" => read::field(&mut map, &mut digit, "digit"),
+                "map" => read::field(&mut map, &mut map_slot, "map"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             option,
@@ -356,30 +356,30 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "option", &self.option)?;
-        read::optional(&mut map, "string", &self.string)?;
-        read::optional(&mut map, "contract", &self.contract)?;
-        read::optional(&mut map, "kind", &self.kind)?;
-        read::optional(&mut map, "path", &self.path)?;
-        read::optional(&mut map, "tag", &self.tag)?;
-        read::optional(&mut map, "key", &self.key)?;
-        read::optional(&mut map, "read", &self.read)?;
-        read::optional(&mut map, "serialize", &self.serialize)?;
-        read::optional(&mut map, "default", &self.default)?;
-        read::optional(&mut map, "from", &self.from)?;
-        read::optional(&mut map, "validator", &self.validator)?;
-        read::optional(&mut map, "undeclared", &self.undeclared)?;
-        read::optional(&mut map, "error", &self.error)?;
-        read::optional(&mut map, "violations", &self.violations)?;
-        read::optional(&mut map, "stock_lot", &self.lower_stock_lot)?;
-        read::optional(&mut map, "stockLot", &self.stock_lot)?;
-        read::optional(&mut map, "input", &self.input)?;
-        read::optional(&mut map, "inputStockLot", &self.input_stock_lot)?;
-        read::optional(&mut map, "digit", &self.digit)?;
-        read::optional(&mut map, "map", &self.map)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("option", &self.option);
+        members.optional("string", &self.string);
+        members.optional("contract", &self.contract);
+        members.optional("kind", &self.kind);
+        members.optional("path", &self.path);
+        members.optional("tag", &self.tag);
+        members.optional("key", &self.key);
+        members.optional("read", &self.read);
+        members.optional("serialize", &self.serialize);
+        members.optional("default", &self.default);
+        members.optional("from", &self.from);
+        members.optional("validator", &self.validator);
+        members.optional("undeclared", &self.undeclared);
+        members.optional("error", &self.error);
+        members.optional("violations", &self.violations);
+        members.optional("stock_lot", &self.lower_stock_lot);
+        members.optional("stockLot", &self.stock_lot);
+        members.optional("input", &self.input);
+        members.optional("inputStockLot", &self.input_stock_lot);
+        members.optional("digit", &self.digit);
+        members.optional("map", &self.map);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -650,9 +650,9 @@ impl<'de> FromMap<'de> for InputInputStockLot {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, extra })
     }
@@ -662,10 +662,10 @@ impl<'de> FromMap<'de> for InputInputStockLot {
 
 impl Serialize for InputInputStockLot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -941,9 +941,9 @@ impl<'de> FromMap<'de> for SerializeValue {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "serializer" => read::field(&mut map, &mut serializer, "serializer")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "serializer" => read::field(&mut map, &mut serializer, "serializer"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { serializer, extra })
     }
@@ -953,10 +953,10 @@ impl<'de> FromMap<'de> for SerializeValue {
 
 impl Serialize for SerializeValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "serializer", &self.serializer)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("serializer", &self.serializer);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1151,11 +1151,11 @@ impl<'de> FromMap<'de> for TagValueX {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "tag" => read::constant(&mut map, &mut tag, "tag", &"x")?,
-                "rest" => read::field(&mut map, &mut rest, "rest")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "tag" => read::constant(&mut map, &mut tag, "tag", &"x"),
+                "rest" => read::field(&mut map, &mut rest, "rest"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(tag, "tag")?;
         Ok(Self { rest, value, extra })
@@ -1166,12 +1166,12 @@ impl<'de> FromMap<'de> for TagValueX {
 
 impl Serialize for TagValueX {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "tag", &"x")?;
-        read::optional(&mut map, "rest", &self.rest)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("tag", &"x");
+        members.optional("rest", &self.rest);
+        members.optional("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1249,9 +1249,9 @@ impl<'de> FromMap<'de> for TagValueY {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "tag" => read::constant(&mut map, &mut tag, "tag", &"y")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "tag" => read::constant(&mut map, &mut tag, "tag", &"y"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(tag, "tag")?;
         Ok(Self { extra })
@@ -1262,10 +1262,10 @@ impl<'de> FromMap<'de> for TagValueY {
 
 impl Serialize for TagValueY {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "tag", &"y")?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("tag", &"y");
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1325,9 +1325,9 @@ impl<'de> FromMap<'de> for UndeclaredValue {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, extra })
     }
@@ -1337,10 +1337,10 @@ impl<'de> FromMap<'de> for UndeclaredValue {
 
 impl Serialize for UndeclaredValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -1410,9 +1410,9 @@ impl<'de> FromMap<'de> for ValidatorValue {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, extra })
     }
@@ -1422,10 +1422,10 @@ impl<'de> FromMap<'de> for ValidatorValue {
 
 impl Serialize for ValidatorValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -44,13 +44,13 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "word" => read::field(&mut map, &mut word, "word")?,
-                "number" => read::field(&mut map, &mut number, "number")?,
-                "short" => read::field(&mut map, &mut short, "short")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "nothing" => read::field(&mut map, &mut nothing, "nothing")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "word" => read::field(&mut map, &mut word, "word"),
+                "number" => read::field(&mut map, &mut number, "number"),
+                "short" => read::field(&mut map, &mut short, "short"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "nothing" => read::field(&mut map, &mut nothing, "nothing"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             word,
@@ -67,14 +67,14 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "word", &self.word)?;
-        read::optional(&mut map, "number", &self.number)?;
-        read::optional(&mut map, "short", &self.short)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "nothing", &self.nothing)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("word", &self.word);
+        members.optional("number", &self.number);
+        members.optional("short", &self.short);
+        members.optional("list", &self.list);
+        members.optional("nothing", &self.nothing);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

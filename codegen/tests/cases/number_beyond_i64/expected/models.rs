@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
@@ -44,12 +44,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "any" => read::field(&mut map, &mut any, "any")?,
-                "least" => read::field(&mut map, &mut least, "least")?,
-                "small" => read::field(&mut map, &mut small, "small")?,
-                "named" => read::field(&mut map, &mut named, "named")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "any" => read::field(&mut map, &mut any, "any"),
+                "least" => read::field(&mut map, &mut least, "least"),
+                "small" => read::field(&mut map, &mut small, "small"),
+                "named" => read::field(&mut map, &mut named, "named"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             any,
@@ -65,13 +65,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "any", &self.any)?;
-        read::optional(&mut map, "least", &self.least)?;
-        read::optional(&mut map, "small", &self.small)?;
-        read::optional(&mut map, "named", &self.named)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("any", &self.any);
+        members.optional("least", &self.least);
+        members.optional("small", &self.small);
+        members.optional("named", &self.named);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

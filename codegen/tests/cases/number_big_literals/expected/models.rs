@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
@@ -42,12 +42,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "edge" => read::field(&mut map, &mut edge, "edge")?,
-                "one" => read::field(&mut map, &mut one, "one")?,
-                "few" => read::field(&mut map, &mut few, "few")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "edge" => read::field(&mut map, &mut edge, "edge"),
+                "one" => read::field(&mut map, &mut one, "one"),
+                "few" => read::field(&mut map, &mut few, "few"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             edge,
@@ -63,13 +63,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "edge", &self.edge)?;
-        read::optional(&mut map, "one", &self.one)?;
-        read::optional(&mut map, "few", &self.few)?;
-        read::optional(&mut map, "unit", &self.unit)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("edge", &self.edge);
+        members.optional("one", &self.one);
+        members.optional("few", &self.few);
+        members.optional("unit", &self.unit);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

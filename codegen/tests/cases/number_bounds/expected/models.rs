@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
@@ -84,14 +84,14 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "open" => read::field(&mut map, &mut open, "open")?,
-                "closed" => read::field(&mut map, &mut closed, "closed")?,
-                "count" => read::field(&mut map, &mut count, "count")?,
-                "fraction" => read::field(&mut map, &mut fraction, "fraction")?,
-                "unsigned" => read::field(&mut map, &mut unsigned, "unsigned")?,
-                "byte" => read::field(&mut map, &mut byte, "byte")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "open" => read::field(&mut map, &mut open, "open"),
+                "closed" => read::field(&mut map, &mut closed, "closed"),
+                "count" => read::field(&mut map, &mut count, "count"),
+                "fraction" => read::field(&mut map, &mut fraction, "fraction"),
+                "unsigned" => read::field(&mut map, &mut unsigned, "unsigned"),
+                "byte" => read::field(&mut map, &mut byte, "byte"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             open,
@@ -109,15 +109,15 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "open", &self.open)?;
-        read::optional(&mut map, "closed", &self.closed)?;
-        read::optional(&mut map, "count", &self.count)?;
-        read::optional(&mut map, "fraction", &self.fraction)?;
-        read::optional(&mut map, "unsigned", &self.unsigned)?;
-        read::optional(&mut map, "byte", &self.byte)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("open", &self.open);
+        members.optional("closed", &self.closed);
+        members.optional("count", &self.count);
+        members.optional("fraction", &self.fraction);
+        members.optional("unsigned", &self.unsigned);
+        members.optional("byte", &self.byte);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
@@ -53,13 +53,13 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "price" => read::field(&mut map, &mut price, "price")?,
-                "tenth" => read::field(&mut map, &mut tenth, "tenth")?,
-                "step" => read::field(&mut map, &mut step, "step")?,
-                "half" => read::field(&mut map, &mut half, "half")?,
-                "big" => read::field(&mut map, &mut big, "big")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "price" => read::field(&mut map, &mut price, "price"),
+                "tenth" => read::field(&mut map, &mut tenth, "tenth"),
+                "step" => read::field(&mut map, &mut step, "step"),
+                "half" => read::field(&mut map, &mut half, "half"),
+                "big" => read::field(&mut map, &mut big, "big"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             price,
@@ -76,14 +76,14 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "price", &self.price)?;
-        read::optional(&mut map, "tenth", &self.tenth)?;
-        read::optional(&mut map, "step", &self.step)?;
-        read::optional(&mut map, "half", &self.half)?;
-        read::optional(&mut map, "big", &self.big)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("price", &self.price);
+        members.optional("tenth", &self.tenth);
+        members.optional("step", &self.step);
+        members.optional("half", &self.half);
+        members.optional("big", &self.big);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

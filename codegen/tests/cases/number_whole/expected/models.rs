@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, json::Kind, read::{self, FromMap, Key, Read},
@@ -42,12 +42,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "count" => read::field(&mut map, &mut count, "count")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "tag" => read::field(&mut map, &mut tag, "tag")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "count" => read::field(&mut map, &mut count, "count"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "tag" => read::field(&mut map, &mut tag, "tag"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             count,
@@ -63,13 +63,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "count", &self.count)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "kind", &self.kind)?;
-        read::optional(&mut map, "tag", &self.tag)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("count", &self.count);
+        members.optional("list", &self.list);
+        members.optional("kind", &self.kind);
+        members.optional("tag", &self.tag);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -37,10 +37,10 @@ impl<'de> FromMap<'de> for NewShip {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "hull" => read::field(&mut map, &mut hull, "hull")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "hull" => read::field(&mut map, &mut hull, "hull"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -54,11 +54,11 @@ impl<'de> FromMap<'de> for NewShip {
 
 impl Serialize for NewShip {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "hull", &self.hull)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("hull", &self.hull);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -204,12 +204,12 @@ impl<'de> FromMap<'de> for Problem {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type")?,
-                "status" => read::field(&mut map, &mut status, "status")?,
-                "code" => read::field(&mut map, &mut code, "code")?,
-                "errors" => read::field(&mut map, &mut errors, "errors")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "type" => read::field(&mut map, &mut r#type, "type"),
+                "status" => read::field(&mut map, &mut status, "status"),
+                "code" => read::field(&mut map, &mut code, "code"),
+                "errors" => read::field(&mut map, &mut errors, "errors"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             r#type: read::required(r#type, "type")?,
@@ -225,13 +225,13 @@ impl<'de> FromMap<'de> for Problem {
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "type", &self.r#type)?;
-        read::entry(&mut map, "status", &self.status)?;
-        read::optional(&mut map, "code", &self.code)?;
-        read::optional(&mut map, "errors", &self.errors)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("type", &self.r#type);
+        members.entry("status", &self.status);
+        members.optional("code", &self.code);
+        members.optional("errors", &self.errors);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -324,9 +324,9 @@ impl<'de> FromMap<'de> for ProblemErrorsItem {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { pointer, extra })
     }
@@ -336,10 +336,10 @@ impl<'de> FromMap<'de> for ProblemErrorsItem {
 
 impl Serialize for ProblemErrorsItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "pointer", &self.pointer)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("pointer", &self.pointer);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -429,11 +429,11 @@ impl<'de> FromMap<'de> for Ship {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "hull" => read::field(&mut map, &mut hull, "hull")?,
-                "id" => read::field(&mut map, &mut id, "id")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "hull" => read::field(&mut map, &mut hull, "hull"),
+                "id" => read::field(&mut map, &mut id, "id"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -448,12 +448,12 @@ impl<'de> FromMap<'de> for Ship {
 
 impl Serialize for Ship {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "hull", &self.hull)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("hull", &self.hull);
+        members.entry("id", &self.id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

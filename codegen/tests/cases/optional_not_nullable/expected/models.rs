@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -40,12 +40,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "text" => read::field(&mut map, &mut text, "text")?,
-                "number" => read::field(&mut map, &mut number, "number")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "object" => read::field(&mut map, &mut object, "object")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "text" => read::field(&mut map, &mut text, "text"),
+                "number" => read::field(&mut map, &mut number, "number"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "object" => read::field(&mut map, &mut object, "object"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             text,
@@ -61,13 +61,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "text", &self.text)?;
-        read::optional(&mut map, "number", &self.number)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "object", &self.object)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("text", &self.text);
+        members.optional("number", &self.number);
+        members.optional("list", &self.list);
+        members.optional("object", &self.object);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -105,9 +105,9 @@ impl<'de> FromMap<'de> for InputObject {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, extra })
     }
@@ -117,10 +117,10 @@ impl<'de> FromMap<'de> for InputObject {
 
 impl Serialize for InputObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -37,10 +37,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "x-known" => read::field(&mut map, &mut x_known, "x-known")?,
-                "plain" => read::field(&mut map, &mut plain, "plain")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "x-known" => read::field(&mut map, &mut x_known, "x-known"),
+                "plain" => read::field(&mut map, &mut plain, "plain"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { x_known, plain, extra })
     }
@@ -50,11 +50,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "x-known", &self.x_known)?;
-        read::optional(&mut map, "plain", &self.plain)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("x-known", &self.x_known);
+        members.optional("plain", &self.plain);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

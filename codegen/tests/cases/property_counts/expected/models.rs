@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -34,10 +34,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                "b" => read::field(&mut map, &mut b, "b")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                "b" => read::field(&mut map, &mut b, "b"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             a: read::required(a, "a")?,
@@ -51,11 +51,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "a", &self.a)?;
-        read::optional(&mut map, "b", &self.b)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("a", &self.a);
+        members.optional("b", &self.b);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

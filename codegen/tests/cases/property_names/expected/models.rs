@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -53,10 +53,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "Known" => read::field(&mut map, &mut known, "Known")?,
-                "ok" => read::field(&mut map, &mut ok, "ok")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "Known" => read::field(&mut map, &mut known, "Known"),
+                "ok" => read::field(&mut map, &mut ok, "ok"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { known, ok, extra })
     }
@@ -66,11 +66,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "Known", &self.known)?;
-        read::optional(&mut map, "ok", &self.ok)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("Known", &self.known);
+        members.optional("ok", &self.ok);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

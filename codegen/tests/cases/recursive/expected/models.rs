@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
@@ -45,13 +45,13 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "parent" => read::field(&mut map, &mut parent, "parent")?,
-                "twin" => read::field(&mut map, &mut twin, "twin")?,
-                "children" => read::field(&mut map, &mut children, "children")?,
-                "byName" => read::field(&mut map, &mut by_name, "byName")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "parent" => read::field(&mut map, &mut parent, "parent"),
+                "twin" => read::field(&mut map, &mut twin, "twin"),
+                "children" => read::field(&mut map, &mut children, "children"),
+                "byName" => read::field(&mut map, &mut by_name, "byName"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -68,14 +68,14 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "parent", &self.parent)?;
-        read::optional(&mut map, "twin", &self.twin)?;
-        read::optional(&mut map, "children", &self.children)?;
-        read::optional(&mut map, "byName", &self.by_name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.optional("parent", &self.parent);
+        members.optional("twin", &self.twin);
+        members.optional("children", &self.children);
+        members.optional("byName", &self.by_name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -60,10 +60,10 @@ impl<'de> FromMap<'de> for Root {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "tag" => read::field(&mut map, &mut tag, "tag")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                "tag" => read::field(&mut map, &mut tag, "tag"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { name, tag, extra })
     }
@@ -73,11 +73,11 @@ impl<'de> FromMap<'de> for Root {
 
 impl Serialize for Root {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "tag", &self.tag)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("name", &self.name);
+        members.optional("tag", &self.tag);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -172,14 +172,14 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "slash" => read::field(&mut map, &mut slash, "slash")?,
-                "tilde" => read::field(&mut map, &mut tilde, "tilde")?,
-                "percent" => read::field(&mut map, &mut percent, "percent")?,
-                "quote" => read::field(&mut map, &mut quote, "quote")?,
-                "space" => read::field(&mut map, &mut space, "space")?,
-                "both" => read::field(&mut map, &mut both, "both")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "slash" => read::field(&mut map, &mut slash, "slash"),
+                "tilde" => read::field(&mut map, &mut tilde, "tilde"),
+                "percent" => read::field(&mut map, &mut percent, "percent"),
+                "quote" => read::field(&mut map, &mut quote, "quote"),
+                "space" => read::field(&mut map, &mut space, "space"),
+                "both" => read::field(&mut map, &mut both, "both"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             slash,
@@ -197,15 +197,15 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "slash", &self.slash)?;
-        read::optional(&mut map, "tilde", &self.tilde)?;
-        read::optional(&mut map, "percent", &self.percent)?;
-        read::optional(&mut map, "quote", &self.quote)?;
-        read::optional(&mut map, "space", &self.space)?;
-        read::optional(&mut map, "both", &self.both)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("slash", &self.slash);
+        members.optional("tilde", &self.tilde);
+        members.optional("percent", &self.percent);
+        members.optional("quote", &self.quote);
+        members.optional("space", &self.space);
+        members.optional("both", &self.both);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -36,10 +36,10 @@ impl<'de> FromMap<'de> for Part {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "size" => read::field(&mut map, &mut size, "size")?,
-                "whole" => read::field(&mut map, &mut whole, "whole")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "size" => read::field(&mut map, &mut size, "size"),
+                "whole" => read::field(&mut map, &mut whole, "whole"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             size: read::required(size, "size")?,
@@ -53,11 +53,11 @@ impl<'de> FromMap<'de> for Part {
 
 impl Serialize for Part {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "size", &self.size)?;
-        read::optional(&mut map, "whole", &self.whole)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("size", &self.size);
+        members.optional("whole", &self.whole);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -100,10 +100,10 @@ impl<'de> FromMap<'de> for Root {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "part" => read::field(&mut map, &mut part, "part")?,
-                "size" => read::field(&mut map, &mut size, "size")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "part" => read::field(&mut map, &mut part, "part"),
+                "size" => read::field(&mut map, &mut size, "size"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { part, size, extra })
     }
@@ -113,11 +113,11 @@ impl<'de> FromMap<'de> for Root {
 
 impl Serialize for Root {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "part", &self.part)?;
-        read::optional(&mut map, "size", &self.size)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("part", &self.part);
+        members.optional("size", &self.size);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -37,10 +37,10 @@ impl<'de> FromMap<'de> for NotedPage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -54,11 +54,11 @@ impl<'de> FromMap<'de> for NotedPage {
 
 impl Serialize for NotedPage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("hasMore", &self.has_more);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -100,10 +100,10 @@ impl<'de> FromMap<'de> for Page {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -117,11 +117,11 @@ impl<'de> FromMap<'de> for Page {
 
 impl Serialize for Page {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("hasMore", &self.has_more);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -167,11 +167,11 @@ impl<'de> FromMap<'de> for Ship {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "hull" => read::field(&mut map, &mut hull, "hull")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "hull" => read::field(&mut map, &mut hull, "hull"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -186,12 +186,12 @@ impl<'de> FromMap<'de> for Ship {
 
 impl Serialize for Ship {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::entry(&mut map, "hull", &self.hull)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("note", &self.note);
+        members.entry("hull", &self.hull);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -237,11 +237,11 @@ impl<'de> FromMap<'de> for ShipPage {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items")?,
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore")?,
-                "total" => read::field(&mut map, &mut total, "total")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "items" => read::field(&mut map, &mut items, "items"),
+                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
+                "total" => read::field(&mut map, &mut total, "total"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             items: read::required(items, "items")?,
@@ -256,12 +256,12 @@ impl<'de> FromMap<'de> for ShipPage {
 
 impl Serialize for ShipPage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "items", &self.items)?;
-        read::entry(&mut map, "hasMore", &self.has_more)?;
-        read::entry(&mut map, "total", &self.total)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("items", &self.items);
+        members.entry("hasMore", &self.has_more);
+        members.entry("total", &self.total);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -301,10 +301,10 @@ impl<'de> FromMap<'de> for Thing {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -318,11 +318,11 @@ impl<'de> FromMap<'de> for Thing {
 
 impl Serialize for Thing {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("note", &self.note);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

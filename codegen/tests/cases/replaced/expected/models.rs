@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
@@ -44,12 +44,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "temperature" => read::field(&mut map, &mut temperature, "temperature")?,
-                "history" => read::field(&mut map, &mut history, "history")?,
-                "outside" => read::field(&mut map, &mut outside, "outside")?,
-                "inline" => read::field(&mut map, &mut inline, "inline")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "temperature" => read::field(&mut map, &mut temperature, "temperature"),
+                "history" => read::field(&mut map, &mut history, "history"),
+                "outside" => read::field(&mut map, &mut outside, "outside"),
+                "inline" => read::field(&mut map, &mut inline, "inline"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             temperature: read::required(temperature, "temperature")?,
@@ -65,13 +65,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "temperature", &self.temperature)?;
-        read::optional(&mut map, "history", &self.history)?;
-        read::optional(&mut map, "outside", &self.outside)?;
-        read::optional(&mut map, "inline", &self.inline)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("temperature", &self.temperature);
+        members.optional("history", &self.history);
+        members.optional("outside", &self.outside);
+        members.optional("inline", &self.inline);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Secret, Undeclared, contract,
@@ -55,15 +55,15 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "password" => read::field(&mut map, &mut password, "password")?,
-                "token" => read::field(&mut map, &mut token, "token")?,
-                "pin" => read::field(&mut map, &mut pin, "pin")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "maybe" => read::field(&mut map, &mut maybe, "maybe")?,
-                "nullable" => read::field(&mut map, &mut nullable, "nullable")?,
-                "user" => read::field(&mut map, &mut user, "user")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "password" => read::field(&mut map, &mut password, "password"),
+                "token" => read::field(&mut map, &mut token, "token"),
+                "pin" => read::field(&mut map, &mut pin, "pin"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "maybe" => read::field(&mut map, &mut maybe, "maybe"),
+                "nullable" => read::field(&mut map, &mut nullable, "nullable"),
+                "user" => read::field(&mut map, &mut user, "user"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             password: read::required(password, "password")?,
@@ -82,16 +82,16 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "password", &self.password)?;
-        read::optional(&mut map, "token", &self.token)?;
-        read::optional(&mut map, "pin", &self.pin)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "maybe", &self.maybe)?;
-        read::optional(&mut map, "nullable", &self.nullable)?;
-        read::optional(&mut map, "user", &self.user)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("password", &self.password);
+        members.optional("token", &self.token);
+        members.optional("pin", &self.pin);
+        members.optional("list", &self.list);
+        members.optional("maybe", &self.maybe);
+        members.optional("nullable", &self.nullable);
+        members.optional("user", &self.user);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -42,11 +42,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "short" => read::field(&mut map, &mut short, "short")?,
-                "exact" => read::field(&mut map, &mut exact, "exact")?,
-                "empty" => read::field(&mut map, &mut empty, "empty")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "short" => read::field(&mut map, &mut short, "short"),
+                "exact" => read::field(&mut map, &mut exact, "exact"),
+                "empty" => read::field(&mut map, &mut empty, "empty"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { short, exact, empty, extra })
     }
@@ -56,12 +56,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "short", &self.short)?;
-        read::optional(&mut map, "exact", &self.exact)?;
-        read::optional(&mut map, "empty", &self.empty)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("short", &self.short);
+        members.optional("exact", &self.exact);
+        members.optional("empty", &self.empty);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

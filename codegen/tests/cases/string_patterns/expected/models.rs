@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -66,16 +66,16 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "word" => read::field(&mut map, &mut word, "word")?,
-                "upper" => read::field(&mut map, &mut upper, "upper")?,
-                "greek" => read::field(&mut map, &mut greek, "greek")?,
-                "digits" => read::field(&mut map, &mut digits, "digits")?,
-                "inside" => read::field(&mut map, &mut inside, "inside")?,
-                "astral" => read::field(&mut map, &mut astral, "astral")?,
-                "class" => read::field(&mut map, &mut class, "class")?,
-                "slug" => read::field(&mut map, &mut slug, "slug")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "word" => read::field(&mut map, &mut word, "word"),
+                "upper" => read::field(&mut map, &mut upper, "upper"),
+                "greek" => read::field(&mut map, &mut greek, "greek"),
+                "digits" => read::field(&mut map, &mut digits, "digits"),
+                "inside" => read::field(&mut map, &mut inside, "inside"),
+                "astral" => read::field(&mut map, &mut astral, "astral"),
+                "class" => read::field(&mut map, &mut class, "class"),
+                "slug" => read::field(&mut map, &mut slug, "slug"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             word,
@@ -95,17 +95,17 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "word", &self.word)?;
-        read::optional(&mut map, "upper", &self.upper)?;
-        read::optional(&mut map, "greek", &self.greek)?;
-        read::optional(&mut map, "digits", &self.digits)?;
-        read::optional(&mut map, "inside", &self.inside)?;
-        read::optional(&mut map, "astral", &self.astral)?;
-        read::optional(&mut map, "class", &self.class)?;
-        read::optional(&mut map, "slug", &self.slug)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("word", &self.word);
+        members.optional("upper", &self.upper);
+        members.optional("greek", &self.greek);
+        members.optional("digits", &self.digits);
+        members.optional("inside", &self.inside);
+        members.optional("astral", &self.astral);
+        members.optional("class", &self.class);
+        members.optional("slug", &self.slug);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

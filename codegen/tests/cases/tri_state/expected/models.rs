@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
@@ -54,15 +54,15 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "must" => read::field(&mut map, &mut must, "must")?,
-                "may" => read::field(&mut map, &mut may, "may")?,
-                "ref" => read::field(&mut map, &mut r#ref, "ref")?,
-                "level" => read::field(&mut map, &mut level, "level")?,
-                "list" => read::field(&mut map, &mut list, "list")?,
-                "inner" => read::field(&mut map, &mut inner, "inner")?,
-                "nullable" => read::field(&mut map, &mut nullable, "nullable")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "must" => read::field(&mut map, &mut must, "must"),
+                "may" => read::field(&mut map, &mut may, "may"),
+                "ref" => read::field(&mut map, &mut r#ref, "ref"),
+                "level" => read::field(&mut map, &mut level, "level"),
+                "list" => read::field(&mut map, &mut list, "list"),
+                "inner" => read::field(&mut map, &mut inner, "inner"),
+                "nullable" => read::field(&mut map, &mut nullable, "nullable"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             must: read::required(must, "must")?,
@@ -81,16 +81,16 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "must", &self.must)?;
-        read::optional(&mut map, "may", &self.may)?;
-        read::optional(&mut map, "ref", &self.r#ref)?;
-        read::optional(&mut map, "level", &self.level)?;
-        read::optional(&mut map, "list", &self.list)?;
-        read::optional(&mut map, "inner", &self.inner)?;
-        read::optional(&mut map, "nullable", &self.nullable)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("must", &self.must);
+        members.optional("may", &self.may);
+        members.optional("ref", &self.r#ref);
+        members.optional("level", &self.level);
+        members.optional("list", &self.list);
+        members.optional("inner", &self.inner);
+        members.optional("nullable", &self.nullable);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -236,9 +236,9 @@ impl<'de> FromMap<'de> for InputInner {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             a: read::required(a, "a")?,
@@ -251,10 +251,10 @@ impl<'de> FromMap<'de> for InputInner {
 
 impl Serialize for InputInner {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "a", &self.a)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("a", &self.a);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Number, Undeclared, contract,
@@ -41,11 +41,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "point" => read::field(&mut map, &mut point, "point")?,
-                "named" => read::field(&mut map, &mut named, "named")?,
-                "short" => read::field(&mut map, &mut short, "short")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "point" => read::field(&mut map, &mut point, "point"),
+                "named" => read::field(&mut map, &mut named, "named"),
+                "short" => read::field(&mut map, &mut short, "short"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { point, named, short, extra })
     }
@@ -55,12 +55,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "point", &self.point)?;
-        read::optional(&mut map, "named", &self.named)?;
-        read::optional(&mut map, "short", &self.short)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("point", &self.point);
+        members.optional("named", &self.named);
+        members.optional("short", &self.short);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -34,10 +34,10 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "row" => read::field(&mut map, &mut row, "row")?,
-                "loose" => read::field(&mut map, &mut loose, "loose")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "row" => read::field(&mut map, &mut row, "row"),
+                "loose" => read::field(&mut map, &mut loose, "loose"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { row, loose, extra })
     }
@@ -47,11 +47,11 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "row", &self.row)?;
-        read::optional(&mut map, "loose", &self.loose)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("row", &self.row);
+        members.optional("loose", &self.loose);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
@@ -31,9 +31,9 @@ impl<'de> FromMap<'de> for Base {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -46,10 +46,10 @@ impl<'de> FromMap<'de> for Base {
 
 impl Serialize for Base {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -95,12 +95,12 @@ impl<'de> FromMap<'de> for Closed {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                "months" => read::field(&mut map, &mut months, "months")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                "months" => read::field(&mut map, &mut months, "months"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -116,13 +116,13 @@ impl<'de> FromMap<'de> for Closed {
 
 impl Serialize for Closed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::optional(&mut map, "kind", &self.kind)?;
-        read::optional(&mut map, "months", &self.months)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("name", &self.name);
+        members.optional("kind", &self.kind);
+        members.optional("months", &self.months);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -175,9 +175,9 @@ impl<'de> FromMap<'de> for Holder {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "inner" => read::field(&mut map, &mut inner, "inner")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "inner" => read::field(&mut map, &mut inner, "inner"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { inner, extra })
     }
@@ -187,10 +187,10 @@ impl<'de> FromMap<'de> for Holder {
 
 impl Serialize for Holder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "inner", &self.inner)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("inner", &self.inner);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -228,9 +228,9 @@ impl<'de> FromMap<'de> for Typed {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             id: read::required(id, "id")?,
@@ -243,10 +243,10 @@ impl<'de> FromMap<'de> for Typed {
 
 impl Serialize for Typed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -106,10 +106,10 @@ impl<'de> FromMap<'de> for InputOkFalse {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ok" => read::constant(&mut map, &mut ok, "ok", &false)?,
-                "error" => read::field(&mut map, &mut error, "error")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ok" => read::constant(&mut map, &mut ok, "ok", &false),
+                "error" => read::field(&mut map, &mut error, "error"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(ok, "ok")?;
         Ok(Self {
@@ -123,11 +123,11 @@ impl<'de> FromMap<'de> for InputOkFalse {
 
 impl Serialize for InputOkFalse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ok", &false)?;
-        read::entry(&mut map, "error", &self.error)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ok", &false);
+        members.entry("error", &self.error);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -163,10 +163,10 @@ impl<'de> FromMap<'de> for InputOkTrue {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "ok" => read::constant(&mut map, &mut ok, "ok", &true)?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "ok" => read::constant(&mut map, &mut ok, "ok", &true),
+                "value" => read::field(&mut map, &mut value, "value"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(ok, "ok")?;
         Ok(Self {
@@ -180,11 +180,11 @@ impl<'de> FromMap<'de> for InputOkTrue {
 
 impl Serialize for InputOkTrue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "ok", &true)?;
-        read::entry(&mut map, "value", &self.value)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("ok", &true);
+        members.entry("value", &self.value);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Number, Undeclared, json::Kind,
@@ -39,11 +39,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "value" => read::field(&mut map, &mut value, "value")?,
-                "maybe" => read::field(&mut map, &mut maybe, "maybe")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "value" => read::field(&mut map, &mut value, "value"),
+                "maybe" => read::field(&mut map, &mut maybe, "maybe"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { id, value, maybe, extra })
     }
@@ -53,12 +53,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "value", &self.value)?;
-        read::optional(&mut map, "maybe", &self.maybe)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("id", &self.id);
+        members.optional("value", &self.value);
+        members.optional("maybe", &self.maybe);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -311,9 +311,9 @@ impl<'de> FromMap<'de> for InputValueObject {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             name: read::required(name, "name")?,
@@ -326,10 +326,10 @@ impl<'de> FromMap<'de> for InputValueObject {
 
 impl Serialize for InputValueObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

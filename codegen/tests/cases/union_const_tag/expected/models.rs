@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -108,10 +108,10 @@ impl<'de> FromMap<'de> for InputAdd {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "op" => read::constant(&mut map, &mut op, "op", &"add")?,
-                "amount" => read::field(&mut map, &mut amount, "amount")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"add"),
+                "amount" => read::field(&mut map, &mut amount, "amount"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -125,11 +125,11 @@ impl<'de> FromMap<'de> for InputAdd {
 
 impl Serialize for InputAdd {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"add")?;
-        read::entry(&mut map, "amount", &self.amount)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"add");
+        members.entry("amount", &self.amount);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -165,10 +165,10 @@ impl<'de> FromMap<'de> for InputRemoveAll {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "op" => read::constant(&mut map, &mut op, "op", &"remove-all")?,
-                "reason" => read::field(&mut map, &mut reason, "reason")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"remove-all"),
+                "reason" => read::field(&mut map, &mut reason, "reason"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self { reason, extra })
@@ -179,11 +179,11 @@ impl<'de> FromMap<'de> for InputRemoveAll {
 
 impl Serialize for InputRemoveAll {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"remove-all")?;
-        read::optional(&mut map, "reason", &self.reason)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"remove-all");
+        members.optional("reason", &self.reason);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

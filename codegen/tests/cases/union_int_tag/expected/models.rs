@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -112,10 +112,10 @@ impl<'de> FromMap<'de> for InputVersion1 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "version" => read::constant(&mut map, &mut version, "version", &1i64)?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "version" => read::constant(&mut map, &mut version, "version", &1i64),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(version, "version")?;
         Ok(Self { name, extra })
@@ -126,11 +126,11 @@ impl<'de> FromMap<'de> for InputVersion1 {
 
 impl Serialize for InputVersion1 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "version", &1i64)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("version", &1i64);
+        members.optional("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -166,10 +166,10 @@ impl<'de> FromMap<'de> for InputVersion2 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "version" => read::constant(&mut map, &mut version, "version", &2i64)?,
-                "title" => read::field(&mut map, &mut title, "title")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "version" => read::constant(&mut map, &mut version, "version", &2i64),
+                "title" => read::field(&mut map, &mut title, "title"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(version, "version")?;
         Ok(Self {
@@ -183,11 +183,11 @@ impl<'de> FromMap<'de> for InputVersion2 {
 
 impl Serialize for InputVersion2 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "version", &2i64)?;
-        read::entry(&mut map, "title", &self.title)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("version", &2i64);
+        members.entry("title", &self.title);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -220,9 +220,9 @@ impl<'de> FromMap<'de> for InputVersion3 {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "version" => read::constant(&mut map, &mut version, "version", &-3i64)?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "version" => read::constant(&mut map, &mut version, "version", &-3i64),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(version, "version")?;
         Ok(Self { extra })
@@ -233,10 +233,10 @@ impl<'de> FromMap<'de> for InputVersion3 {
 
 impl Serialize for InputVersion3 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "version", &-3i64)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("version", &-3i64);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

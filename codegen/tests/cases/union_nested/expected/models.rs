@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -123,10 +123,10 @@ impl<'de> FromMap<'de> for Ship {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "area" => read::constant(&mut map, &mut area, "area", &"ship")?,
-                "hull" => read::field(&mut map, &mut hull, "hull")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "area" => read::constant(&mut map, &mut area, "area", &"ship"),
+                "hull" => read::field(&mut map, &mut hull, "hull"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(area, "area")?;
         Ok(Self { hull, extra })
@@ -137,11 +137,11 @@ impl<'de> FromMap<'de> for Ship {
 
 impl Serialize for Ship {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "area", &"ship")?;
-        read::optional(&mut map, "hull", &self.hull)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("area", &"ship");
+        members.optional("hull", &self.hull);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -249,10 +249,10 @@ impl<'de> FromMap<'de> for StockClear {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "area" => read::field(&mut map, &mut area, "area")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"clear")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "area" => read::field(&mut map, &mut area, "area"),
+                "op" => read::constant(&mut map, &mut op, "op", &"clear"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -266,11 +266,11 @@ impl<'de> FromMap<'de> for StockClear {
 
 impl Serialize for StockClear {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"clear")?;
-        read::entry(&mut map, "area", &self.area)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"clear");
+        members.entry("area", &self.area);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -311,11 +311,11 @@ impl<'de> FromMap<'de> for StockSet {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "area" => read::field(&mut map, &mut area, "area")?,
-                "op" => read::constant(&mut map, &mut op, "op", &"set")?,
-                "amount" => read::field(&mut map, &mut amount, "amount")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "area" => read::field(&mut map, &mut area, "area"),
+                "op" => read::constant(&mut map, &mut op, "op", &"set"),
+                "amount" => read::field(&mut map, &mut amount, "amount"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -330,12 +330,12 @@ impl<'de> FromMap<'de> for StockSet {
 
 impl Serialize for StockSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"set")?;
-        read::entry(&mut map, "area", &self.area)?;
-        read::entry(&mut map, "amount", &self.amount)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"set");
+        members.entry("area", &self.area);
+        members.entry("amount", &self.amount);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

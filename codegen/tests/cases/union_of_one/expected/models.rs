@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key, Tag},
@@ -111,10 +111,10 @@ impl<'de> FromMap<'de> for SetQuantity {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "op" => read::constant(&mut map, &mut op, "op", &"set-quantity")?,
-                "quantity" => read::field(&mut map, &mut quantity, "quantity")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "op" => read::constant(&mut map, &mut op, "op", &"set-quantity"),
+                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(op, "op")?;
         Ok(Self {
@@ -128,11 +128,11 @@ impl<'de> FromMap<'de> for SetQuantity {
 
 impl Serialize for SetQuantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "op", &"set-quantity")?;
-        read::entry(&mut map, "quantity", &self.quantity)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("op", &"set-quantity");
+        members.entry("quantity", &self.quantity);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
@@ -111,10 +111,10 @@ impl<'de> FromMap<'de> for EventJoined {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "type" => read::constant(&mut map, &mut r#type, "type", &"joined")?,
-                "at" => read::field(&mut map, &mut at, "at")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "type" => read::constant(&mut map, &mut r#type, "type", &"joined"),
+                "at" => read::field(&mut map, &mut at, "at"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(r#type, "type")?;
         Ok(Self { at, extra })
@@ -125,11 +125,11 @@ impl<'de> FromMap<'de> for EventJoined {
 
 impl Serialize for EventJoined {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "type", &"joined")?;
-        read::optional(&mut map, "at", &self.at)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("type", &"joined");
+        members.optional("at", &self.at);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -165,10 +165,10 @@ impl<'de> FromMap<'de> for EventLeft {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "type" => read::constant(&mut map, &mut r#type, "type", &"left")?,
-                "unknown" => read::field(&mut map, &mut unknown, "unknown")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "type" => read::constant(&mut map, &mut r#type, "type", &"left"),
+                "unknown" => read::field(&mut map, &mut unknown, "unknown"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(r#type, "type")?;
         Ok(Self { unknown, extra })
@@ -179,11 +179,11 @@ impl<'de> FromMap<'de> for EventLeft {
 
 impl Serialize for EventLeft {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "type", &"left")?;
-        read::optional(&mut map, "unknown", &self.unknown)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("type", &"left");
+        members.optional("unknown", &self.unknown);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -218,9 +218,9 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "events" => read::field(&mut map, &mut events, "events")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "events" => read::field(&mut map, &mut events, "events"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { events, extra })
     }
@@ -230,10 +230,10 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "events", &self.events)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("events", &self.events);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

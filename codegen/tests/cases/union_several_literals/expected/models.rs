@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -117,9 +117,9 @@ impl<'de> FromMap<'de> for InputGone {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "state" => read::constant(&mut map, &mut state, "state", &"GONE")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "state" => read::constant(&mut map, &mut state, "state", &"GONE"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(state, "state")?;
         Ok(Self { extra })
@@ -130,10 +130,10 @@ impl<'de> FromMap<'de> for InputGone {
 
 impl Serialize for InputGone {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "state", &"GONE")?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("state", &"GONE");
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -171,10 +171,10 @@ impl<'de> FromMap<'de> for Moved {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "state" => read::field(&mut map, &mut state, "state")?,
-                "to" => read::field(&mut map, &mut to, "to")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "state" => read::field(&mut map, &mut state, "state"),
+                "to" => read::field(&mut map, &mut to, "to"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             state: read::required(state, "state")?,
@@ -188,11 +188,11 @@ impl<'de> FromMap<'de> for Moved {
 
 impl Serialize for Moved {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "state", &self.state)?;
-        read::optional(&mut map, "to", &self.to)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("state", &self.state);
+        members.optional("to", &self.to);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -279,10 +279,10 @@ impl<'de> FromMap<'de> for Stored {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "state" => read::field(&mut map, &mut state, "state")?,
-                "place" => read::field(&mut map, &mut place, "place")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "state" => read::field(&mut map, &mut state, "state"),
+                "place" => read::field(&mut map, &mut place, "place"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             state: read::required(state, "state")?,
@@ -296,11 +296,11 @@ impl<'de> FromMap<'de> for Stored {
 
 impl Serialize for Stored {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "state", &self.state)?;
-        read::entry(&mut map, "place", &self.place)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("state", &self.state);
+        members.entry("place", &self.place);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

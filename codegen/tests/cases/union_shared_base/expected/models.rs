@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -115,12 +115,12 @@ impl<'de> FromMap<'de> for InputBare {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"bare")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"bare"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -136,13 +136,13 @@ impl<'de> FromMap<'de> for InputBare {
 
 impl Serialize for InputBare {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"bare")?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::optional(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"bare");
+        members.entry("id", &self.id);
+        members.optional("note", &self.note);
+        members.optional("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -190,12 +190,12 @@ impl<'de> FromMap<'de> for InputNamed {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id")?,
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"named")?,
-                "note" => read::field(&mut map, &mut note, "note")?,
-                "name" => read::field(&mut map, &mut name, "name")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "id" => read::field(&mut map, &mut id, "id"),
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"named"),
+                "note" => read::field(&mut map, &mut note, "note"),
+                "name" => read::field(&mut map, &mut name, "name"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -211,13 +211,13 @@ impl<'de> FromMap<'de> for InputNamed {
 
 impl Serialize for InputNamed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"named")?;
-        read::entry(&mut map, "id", &self.id)?;
-        read::optional(&mut map, "note", &self.note)?;
-        read::entry(&mut map, "name", &self.name)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"named");
+        members.entry("id", &self.id);
+        members.optional("note", &self.note);
+        members.entry("name", &self.name);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

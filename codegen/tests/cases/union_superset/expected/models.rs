@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
@@ -40,12 +40,12 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "radius" => read::field(&mut map, &mut radius, "radius")?,
-                "unit" => read::field(&mut map, &mut unit, "unit")?,
-                "width" => read::field(&mut map, &mut width, "width")?,
-                "height" => read::field(&mut map, &mut height, "height")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "radius" => read::field(&mut map, &mut radius, "radius"),
+                "unit" => read::field(&mut map, &mut unit, "unit"),
+                "width" => read::field(&mut map, &mut width, "width"),
+                "height" => read::field(&mut map, &mut height, "height"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             radius,
@@ -61,13 +61,13 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "radius", &self.radius)?;
-        read::optional(&mut map, "unit", &self.unit)?;
-        read::optional(&mut map, "width", &self.width)?;
-        read::optional(&mut map, "height", &self.height)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("radius", &self.radius);
+        members.optional("unit", &self.unit);
+        members.optional("width", &self.width);
+        members.optional("height", &self.height);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::{self, MapAccess},
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
@@ -34,10 +34,10 @@ impl<'de> FromMap<'de> for Cat {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"cat")?,
-                "lives" => read::field(&mut map, &mut lives, "lives")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"cat"),
+                "lives" => read::field(&mut map, &mut lives, "lives"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self {
@@ -51,11 +51,11 @@ impl<'de> FromMap<'de> for Cat {
 
 impl Serialize for Cat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"cat")?;
-        read::entry(&mut map, "lives", &self.lives)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"cat");
+        members.entry("lives", &self.lives);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -131,9 +131,9 @@ impl<'de> FromMap<'de> for Dog {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"dog")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::constant(&mut map, &mut kind, "kind", &"dog"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         read::required(kind, "kind")?;
         Ok(Self { extra })
@@ -144,10 +144,10 @@ impl<'de> FromMap<'de> for Dog {
 
 impl Serialize for Dog {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &"dog")?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &"dog");
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -297,9 +297,9 @@ impl<'de> FromMap<'de> for Tagged {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "kind" => read::field(&mut map, &mut kind, "kind"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             kind: read::required(kind, "kind")?,
@@ -312,10 +312,10 @@ impl<'de> FromMap<'de> for Tagged {
 
 impl Serialize for Tagged {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::entry(&mut map, "kind", &self.kind)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.entry("kind", &self.kind);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use ::serde::{
     de::MapAccess,
-    ser::{Serialize, Serializer, SerializeMap},
+    ser::{Serialize, Serializer},
 };
 use ::contract_runtime::{
     Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key},
@@ -43,11 +43,11 @@ impl<'de> FromMap<'de> for Input {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "objects" => read::field(&mut map, &mut objects, "objects")?,
-                "numbers" => read::field(&mut map, &mut numbers, "numbers")?,
-                "any" => read::field(&mut map, &mut any, "any")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "objects" => read::field(&mut map, &mut objects, "objects"),
+                "numbers" => read::field(&mut map, &mut numbers, "numbers"),
+                "any" => read::field(&mut map, &mut any, "any"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self {
             objects,
@@ -62,12 +62,12 @@ impl<'de> FromMap<'de> for Input {
 
 impl Serialize for Input {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "objects", &self.objects)?;
-        read::optional(&mut map, "numbers", &self.numbers)?;
-        read::optional(&mut map, "any", &self.any)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("objects", &self.objects);
+        members.optional("numbers", &self.numbers);
+        members.optional("any", &self.any);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
@@ -110,10 +110,10 @@ impl<'de> FromMap<'de> for InputObjectsItem {
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a")?,
-                "b" => read::field(&mut map, &mut b, "b")?,
-                _ => read::extra(&mut map, &mut extra, key)?,
-            }
+                "a" => read::field(&mut map, &mut a, "a"),
+                "b" => read::field(&mut map, &mut b, "b"),
+                _ => read::extra(&mut map, &mut extra, key),
+            }?;
         }
         Ok(Self { a, b, extra })
     }
@@ -123,11 +123,11 @@ impl<'de> FromMap<'de> for InputObjectsItem {
 
 impl Serialize for InputObjectsItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        read::optional(&mut map, "a", &self.a)?;
-        read::optional(&mut map, "b", &self.b)?;
-        read::extras(&mut map, &self.extra)?;
-        map.end()
+        let mut members = read::Members::new(serializer)?;
+        members.optional("a", &self.a);
+        members.optional("b", &self.b);
+        members.rest(&self.extra);
+        members.end()
     }
 }
 
