@@ -347,7 +347,8 @@ impl Project {
             .into_iter()
             .map(|(name, (doc, tokens, _))| {
                 let doc = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some("")));
-                Module::new(name, doc.map(str::to_owned).collect(), &tokens)
+                let printed = if name == "schemas" { contract.tables.text() } else { String::new() };
+                Module::new(name, doc.map(str::to_owned).collect(), &tokens).followed_by(printed)
             })
             .collect();
         let mut files = Files::default();

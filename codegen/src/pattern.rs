@@ -18,7 +18,6 @@ use std::fmt;
 
 use contract_runtime::pattern::Instruction;
 use contract_runtime::pattern::Pattern;
-use proc_macro2::TokenStream;
 
 /// The most instructions a program may have.
 pub const INSTRUCTION_LIMIT: usize = 20_000;
@@ -116,10 +115,11 @@ impl Compiled {
         print::leak(self)
     }
 
-    /// An expression of type `Pattern`; `runtime` is the path of the
-    /// `contract_runtime` crate, e.g. `::contract_runtime`.
-    pub fn tokens(&self, runtime: &TokenStream) -> TokenStream {
-        print::tokens(self, runtime)
+    /// An expression of type `Pattern`, in one line, where `contract_runtime::pattern` and
+    /// `pattern::Pattern` are imported.
+    #[must_use]
+    pub fn text(&self) -> String {
+        print::text(self)
     }
 }
 

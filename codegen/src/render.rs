@@ -39,13 +39,22 @@ pub struct Module {
     pub doc: Vec<String>,
     /// Its items, as text that only a compiler reads.
     source: String,
+    /// Items in print, which follow the others.
+    printed: String,
 }
 
 impl Module {
     /// Takes over the items of a module.
     #[must_use]
     pub fn new(name: impl Into<String>, doc: Vec<String>, tokens: &TokenStream) -> Self {
-        Self { name: name.into(), doc, source: tokens.to_string() }
+        Self { name: name.into(), doc, source: tokens.to_string(), printed: String::new() }
+    }
+
+    /// The same with items that are in print already.
+    #[must_use]
+    pub fn followed_by(mut self, printed: String) -> Self {
+        self.printed = printed;
+        self
     }
 }
 
@@ -114,6 +123,10 @@ fn print(module: &Module) -> Result<String, String> {
             items: vec![item],
         });
         out.push_str(&spaced(&text));
+    }
+    if !module.printed.is_empty() {
+        out.push('\n');
+        out.push_str(&module.printed);
     }
     Ok(out)
 }

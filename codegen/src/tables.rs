@@ -118,25 +118,9 @@ impl TableSet {
         contract_runtime::schema::Validator::new(self.tables, row_id(id)).is_valid(value)
     }
 
-    /// The module `schemas` of the generated crate.
+    /// The module `schemas` of the generated crate, without the tables themselves.
     #[must_use]
     pub fn tokens(&self) -> TokenStream {
-        let patterns = self.patterns.iter().map(|(source, (number, compiled))| {
-            let name = quote::format_ident!("PATTERN_{number}");
-            let doc = format!(" `{source}`");
-            let value = compiled.tokens(&quote!(::contract_runtime));
-            quote! {
-                #[doc = #doc]
-                pub(super) static #name: Pattern = #value;
-            }
-        });
-        let printer = Printer { set: self };
-        let rows = self.tables.schemas.iter().map(|row| printer.row(row));
-        let resources = self.tables.resources.iter().map(|r| {
-            let uri = r.uri;
-            let anchors = r.dynamic_anchors.iter().map(|(name, RowId(id))| quote!((#name, SchemaId(#id))));
-            quote!(Resource { uri: #uri, dynamic_anchors: &[#(#anchors),*] })
-        });
         let numbers = self.uses(|k| {
             matches!(
                 k,
@@ -159,7 +143,7 @@ impl TableSet {
             .then(|| quote!(Literal,));
         let types = self.uses(|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
         let keyword = self.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
-        let pattern = (!self.patterns.is_empty()).then(|| quote!(pattern::Pattern,));
+        let pattern = (!self.patterns.is_empty()).then(|| quote!(pattern::{self, Pattern},));
         quote! {
             use ::contract_runtime::{
                 #number #pattern
@@ -170,13 +154,34 @@ impl TableSet {
             pub const fn validator(row: u32) -> Validator {
                 Validator::new(&TABLES, SchemaId(row))
             }
-            /// Every schema of the contract, as the validators read it.
-            pub static TABLES: Tables = Tables {
-                schemas: &[#(#rows),*],
-                resources: &[#(#resources),*],
-            };
-            #(#patterns)*
         }
+    }
+
+    /// The tables themselves, which follow the items of [`tokens`](Self::tokens).
+    #[must_use]
+    pub fn text(&self) -> String {
+        let printer = Printer { set: self };
+        let mut out = String::from(
+            "/// Every schema of the contract, as the validators read it.\n#[rustfmt::skip]\npub static TABLES: Tables = Tables {\n    schemas: &[\n",
+        );
+        for row in self.tables.schemas {
+            out.push_str(&format!("        {},\n", printer.row(row)));
+        }
+        out.push_str("    ],\n    resources: &[\n");
+        for resource in self.tables.resources {
+            let anchors = resource.dynamic_anchors.iter().map(|(n, id)| format!("({n:?}, {})", id_text(*id)));
+            let (uri, anchors) = (resource.uri, comma(anchors));
+            out.push_str(&format!("        Resource {{ uri: {uri:?}, dynamic_anchors: &[{anchors}] }},\n"));
+        }
+        out.push_str("    ],\n};\n");
+        for (source, (number, compiled)) in &self.patterns {
+            let value = compiled.text();
+            out.push_str(&format!(
+                "\n{}\n#[rustfmt::skip]\npub(super) static PATTERN_{number}: Pattern = {value};\n",
+                doc_comment(source)
+            ));
+        }
+        out
     }
 
     fn uses(&self, test: impl Fn(&Keyword) -> bool) -> bool {
@@ -408,187 +413,163 @@ fn leak_str(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
+/// Writes the tables as Rust, one schema a line: they are data, and most of what is generated.
 struct Printer<'a> {
     set: &'a TableSet,
 }
 
 impl Printer<'_> {
-    fn row(&self, row: &Row) -> TokenStream {
-        let (resource, location) = (row.resource, row.location);
-        let keywords = row.keywords.iter().map(|k| self.keyword(k));
-        quote!(Schema { resource: #resource, location: #location, keywords: &[#(#keywords),*] })
+    fn row(&self, row: &Row) -> String {
+        let keywords = comma(row.keywords.iter().map(|k| self.keyword(k)));
+        format!(
+            "Schema {{ resource: {}, location: {:?}, keywords: &[{keywords}] }}",
+            row.resource, row.location
+        )
     }
 
-    fn keyword(&self, keyword: &Keyword) -> TokenStream {
-        let option = |v: &Option<u64>| match v {
-            Some(n) => quote!(Some(#n)),
-            None => quote!(None),
-        };
-        match keyword {
-            Keyword::False => quote!(Keyword::False),
-            Keyword::Type(types) => {
-                let types = types_tokens(*types);
-                quote!(Keyword::Type(#types))
+    fn keyword(&self, keyword: &Keyword) -> String {
+        let name = |id: &RowId| id_text(*id);
+        let text = match keyword {
+            Keyword::False => "False".to_owned(),
+            Keyword::Type(types) => format!("Type({})", types_text(*types)),
+            Keyword::Enum(values) => format!("Enum(&[{}])", comma(values.iter().map(literal_text))),
+            Keyword::Const(value) => format!("Const({})", literal_text(value)),
+            Keyword::Minimum(n) => format!("Minimum({})", number_text(n)),
+            Keyword::Maximum(n) => format!("Maximum({})", number_text(n)),
+            Keyword::ExclusiveMinimum(n) => format!("ExclusiveMinimum({})", number_text(n)),
+            Keyword::ExclusiveMaximum(n) => format!("ExclusiveMaximum({})", number_text(n)),
+            Keyword::MultipleOf(n) => format!("MultipleOf({})", number_text(n)),
+            Keyword::MinLength(n) => format!("MinLength({n})"),
+            Keyword::MaxLength(n) => format!("MaxLength({n})"),
+            Keyword::Pattern(p) => format!("Pattern({})", self.pattern(p)),
+            Keyword::MinItems(n) => format!("MinItems({n})"),
+            Keyword::MaxItems(n) => format!("MaxItems({n})"),
+            Keyword::UniqueItems => "UniqueItems".to_owned(),
+            Keyword::Contains { schema, min, max } => {
+                format!("Contains {{ schema: {}, min: {min:?}, max: {max:?} }}", name(schema))
             }
-            Keyword::Enum(values) => {
-                let values = values.iter().map(literal_tokens);
-                quote!(Keyword::Enum(&[#(#values),*]))
-            }
-            Keyword::Const(value) => {
-                let value = literal_tokens(value);
-                quote!(Keyword::Const(#value))
-            }
-            Keyword::Minimum(n) => bound("Minimum", n),
-            Keyword::Maximum(n) => bound("Maximum", n),
-            Keyword::ExclusiveMinimum(n) => bound("ExclusiveMinimum", n),
-            Keyword::ExclusiveMaximum(n) => bound("ExclusiveMaximum", n),
-            Keyword::MultipleOf(n) => bound("MultipleOf", n),
-            Keyword::MinLength(n) => quote!(Keyword::MinLength(#n)),
-            Keyword::MaxLength(n) => quote!(Keyword::MaxLength(#n)),
-            Keyword::Pattern(p) => {
-                let name = self.pattern(p);
-                quote!(Keyword::Pattern(#name))
-            }
-            Keyword::MinItems(n) => quote!(Keyword::MinItems(#n)),
-            Keyword::MaxItems(n) => quote!(Keyword::MaxItems(#n)),
-            Keyword::UniqueItems => quote!(Keyword::UniqueItems),
-            Keyword::Contains { schema: RowId(id), min, max } => {
-                let (min, max) = (option(min), option(max));
-                quote!(Keyword::Contains { schema: SchemaId(#id), min: #min, max: #max })
-            }
-            Keyword::MinProperties(n) => quote!(Keyword::MinProperties(#n)),
-            Keyword::MaxProperties(n) => quote!(Keyword::MaxProperties(#n)),
-            Keyword::Required(names) => quote!(Keyword::Required(&[#(#names),*])),
+            Keyword::MinProperties(n) => format!("MinProperties({n})"),
+            Keyword::MaxProperties(n) => format!("MaxProperties({n})"),
+            Keyword::Required(names) => format!("Required(&{names:?})"),
             Keyword::DependentRequired(all) => {
-                let all = all.iter().map(|(n, needs)| quote!((#n, &[#(#needs),*])));
-                quote!(Keyword::DependentRequired(&[#(#all),*]))
+                let all = all.iter().map(|(n, needs)| format!("({n:?}, &{needs:?})"));
+                format!("DependentRequired(&[{}])", comma(all))
             }
-            Keyword::PrefixItems(list) => list_tokens("PrefixItems", list),
-            Keyword::Items { schema: RowId(id), from } => {
-                quote!(Keyword::Items { schema: SchemaId(#id), from: #from })
-            }
-            Keyword::Properties(list) => named_tokens("Properties", list),
+            Keyword::PrefixItems(list) => format!("PrefixItems(&[{}])", comma(list.iter().map(name))),
+            Keyword::Items { schema, from } => format!("Items {{ schema: {}, from: {from} }}", name(schema)),
+            Keyword::Properties(list) => format!("Properties(&[{}])", named_text(list)),
             Keyword::PatternProperties(list) => {
-                let list = list.iter().map(|(p, RowId(id))| {
-                    let name = self.pattern(p);
-                    quote!((#name, SchemaId(#id)))
-                });
-                quote!(Keyword::PatternProperties(&[#(#list),*]))
+                let list = list.iter().map(|(p, id)| format!("({}, {})", self.pattern(p), name(id)));
+                format!("PatternProperties(&[{}])", comma(list))
             }
-            Keyword::AdditionalProperties { schema: RowId(id), declared, patterns } => {
-                let patterns = patterns.iter().map(|p| self.pattern(p));
-                quote!(Keyword::AdditionalProperties {
-                    schema: SchemaId(#id),
-                    declared: &[#(#declared),*],
-                    patterns: &[#(#patterns),*],
-                })
+            Keyword::AdditionalProperties { schema, declared, patterns } => {
+                let patterns = comma(patterns.iter().map(|p| self.pattern(p)));
+                let schema = name(schema);
+                format!(
+                    "AdditionalProperties {{ schema: {schema}, declared: &{declared:?}, patterns: &[{patterns}] }}"
+                )
             }
-            Keyword::PropertyNames(RowId(id)) => quote!(Keyword::PropertyNames(SchemaId(#id))),
-            Keyword::DependentSchemas(list) => named_tokens("DependentSchemas", list),
-            Keyword::AllOf(list) => list_tokens("AllOf", list),
-            Keyword::AnyOf(list, choice) => self.union("AnyOf", list, *choice),
-            Keyword::OneOf(list, choice) => self.union("OneOf", list, *choice),
-            Keyword::Not(RowId(id)) => quote!(Keyword::Not(SchemaId(#id))),
-            Keyword::If { condition: RowId(condition), then, otherwise } => {
-                let option = |v: &Option<RowId>| match v {
-                    Some(RowId(id)) => quote!(Some(SchemaId(#id))),
-                    None => quote!(None),
+            Keyword::PropertyNames(id) => format!("PropertyNames({})", name(id)),
+            Keyword::DependentSchemas(list) => format!("DependentSchemas(&[{}])", named_text(list)),
+            Keyword::AllOf(list) => format!("AllOf(&[{}])", comma(list.iter().map(name))),
+            Keyword::AnyOf(list, choice) => union_text("AnyOf", list, *choice),
+            Keyword::OneOf(list, choice) => union_text("OneOf", list, *choice),
+            Keyword::Not(id) => format!("Not({})", name(id)),
+            Keyword::If { condition, then, otherwise } => {
+                let option = |id: &Option<RowId>| match id {
+                    Some(id) => format!("Some({})", name(id)),
+                    None => "None".to_owned(),
                 };
                 let (then, otherwise) = (option(then), option(otherwise));
-                quote!(Keyword::If { condition: SchemaId(#condition), then: #then, otherwise: #otherwise })
+                format!("If {{ condition: {}, then: {then}, otherwise: {otherwise} }}", name(condition))
             }
-            Keyword::Ref(RowId(id)) => quote!(Keyword::Ref(SchemaId(#id))),
-            Keyword::DynamicRef { anchor, initial: RowId(id) } => {
-                quote!(Keyword::DynamicRef { anchor: #anchor, initial: SchemaId(#id) })
+            Keyword::Ref(id) => format!("Ref({})", name(id)),
+            Keyword::DynamicRef { anchor, initial } => {
+                format!("DynamicRef {{ anchor: {anchor:?}, initial: {} }}", name(initial))
             }
-            Keyword::UnevaluatedItems(RowId(id)) => quote!(Keyword::UnevaluatedItems(SchemaId(#id))),
-            Keyword::UnevaluatedProperties(RowId(id)) => {
-                quote!(Keyword::UnevaluatedProperties(SchemaId(#id)))
-            }
-        }
-    }
-
-    fn pattern(&self, pattern: &Pattern) -> TokenStream {
-        match self.set.pattern(pattern.source) {
-            Some(name) => quote!(&#name),
-            None => quote!(compile_error!("pattern without a program")),
-        }
-    }
-
-    fn union(&self, name: &str, list: &[RowId], choice: Option<&Choice>) -> TokenStream {
-        let name = quote::format_ident!("{name}");
-        let list = list.iter().map(|RowId(id)| quote!(SchemaId(#id)));
-        let choice = match choice {
-            Some(choice) => {
-                let tag = choice.tag;
-                let branches = choice.branches.iter().map(|(l, at)| {
-                    let l = literal_tokens(l);
-                    quote!((#l, #at))
-                });
-                quote!(Some(&Choice { tag: #tag, branches: &[#(#branches),*] }))
-            }
-            None => quote!(None),
+            Keyword::UnevaluatedItems(id) => format!("UnevaluatedItems({})", name(id)),
+            Keyword::UnevaluatedProperties(id) => format!("UnevaluatedProperties({})", name(id)),
         };
-        quote!(Keyword::#name(&[#(#list),*], #choice))
+        format!("Keyword::{text}")
+    }
+
+    fn pattern(&self, pattern: &Pattern) -> String {
+        match self.set.pattern(pattern.source) {
+            Some(name) => format!("&{name}"),
+            None => "compile_error!(\"pattern without a program\")".to_owned(),
+        }
     }
 }
 
-fn types_tokens(types: RowTypes) -> TokenStream {
-    let mut out: Option<TokenStream> = None;
+fn comma(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn id_text(RowId(id): RowId) -> String {
+    format!("SchemaId({id})")
+}
+
+fn named_text(list: &[(&str, RowId)]) -> String {
+    comma(list.iter().map(|(n, id)| format!("({n:?}, {})", id_text(*id))))
+}
+
+fn union_text(name: &str, list: &[RowId], choice: Option<&Choice>) -> String {
+    let list = comma(list.iter().map(|id| id_text(*id)));
+    let choice = match choice {
+        Some(choice) => {
+            let branches = choice.branches.iter().map(|(l, at)| format!("({}, {at})", literal_text(l)));
+            format!("Some(&Choice {{ tag: {:?}, branches: &[{}] }})", choice.tag, comma(branches))
+        }
+        None => "None".to_owned(),
+    };
+    format!("{name}(&[{list}], {choice})")
+}
+
+fn types_text(types: RowTypes) -> String {
+    let mut out = String::new();
     for (ours, theirs, name) in TYPE_PAIRS {
         // `number` holds `integer`; whoever prints the first must not print the second.
         let present = types.or(theirs) == types;
         if !present || (ours == Types::INTEGER && types.or(RowTypes::NUMBER) == types) {
             continue;
         }
-        let name = quote::format_ident!("{name}");
-        out = Some(match out {
-            None => quote!(Types::#name),
-            Some(before) => quote!(#before.or(Types::#name)),
-        });
+        out = match out.is_empty() {
+            true => format!("Types::{name}"),
+            false => format!("{out}.or(Types::{name})"),
+        };
     }
-    out.unwrap_or_else(|| quote!(Types::NULL))
+    if out.is_empty() { "Types::NULL".to_owned() } else { out }
 }
 
-fn bound(keyword: &str, number: &Number) -> TokenStream {
-    let keyword = quote::format_ident!("{keyword}");
-    let number = number_tokens(number);
-    quote!(Keyword::#keyword(#number))
-}
-
-fn list_tokens(keyword: &str, list: &[RowId]) -> TokenStream {
-    let keyword = quote::format_ident!("{keyword}");
-    let list = list.iter().map(|RowId(id)| quote!(SchemaId(#id)));
-    quote!(Keyword::#keyword(&[#(#list),*]))
-}
-
-fn named_tokens(keyword: &str, list: &[(&str, RowId)]) -> TokenStream {
-    let keyword = quote::format_ident!("{keyword}");
-    let list = list.iter().map(|(n, RowId(id))| quote!((#n, SchemaId(#id))));
-    quote!(Keyword::#keyword(&[#(#list),*]))
-}
-
-fn literal_tokens(value: &Literal) -> TokenStream {
+fn literal_text(value: &Literal) -> String {
     match value {
-        Literal::Null => quote!(Literal::Null),
-        Literal::Bool(b) => quote!(Literal::Bool(#b)),
-        Literal::Number(n) => {
-            let n = number_tokens(n);
-            quote!(Literal::Number(#n))
-        }
-        Literal::String(s) => quote!(Literal::String(#s)),
-        Literal::Array(items) => {
-            let items = items.iter().map(literal_tokens);
-            quote!(Literal::Array(&[#(#items),*]))
-        }
+        Literal::Null => "Literal::Null".to_owned(),
+        Literal::Bool(b) => format!("Literal::Bool({b})"),
+        Literal::Number(n) => format!("Literal::Number({})", number_text(n)),
+        Literal::String(s) => format!("Literal::String({s:?})"),
+        Literal::Array(items) => format!("Literal::Array(&[{}])", comma(items.iter().map(literal_text))),
         Literal::Object(members) => {
-            let members = members.iter().map(|(n, v)| {
-                let v = literal_tokens(v);
-                quote!((#n, #v))
-            });
-            quote!(Literal::Object(&[#(#members),*]))
+            let members = members.iter().map(|(n, v)| format!("({n:?}, {})", literal_text(v)));
+            format!("Literal::Object(&[{}])", comma(members))
         }
     }
+}
+
+/// A documentation comment of one line with code in it.
+fn doc_comment(code: &str) -> String {
+    let mut out = String::from("/// `");
+    for character in code.chars() {
+        match character.is_control() {
+            true => out.extend(character.escape_default()),
+            false => out.push(character),
+        }
+    }
+    out + "`"
+}
+
+/// A number as text; see [`number_tokens`].
+fn number_text(number: &Number) -> String {
+    number_tokens(number).to_string().replace(' ', "").replace(',', ", ")
 }
 
 /// An expression for an exact number, as short as its text allows.

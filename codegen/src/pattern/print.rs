@@ -1,4 +1,4 @@
-//! A compiled pattern as Rust tokens, and as the same data in memory.
+//! A compiled pattern as Rust text, and as the same data in memory.
 
 use contract_runtime::pattern::Atom;
 use contract_runtime::pattern::Class;
@@ -9,97 +9,66 @@ use contract_runtime::pattern::Pattern;
 use contract_runtime::pattern::Program;
 use contract_runtime::pattern::Sequence;
 use contract_runtime::pattern::UNBOUNDED;
-use proc_macro2::Literal;
-use proc_macro2::TokenStream;
-use quote::quote;
 
 use super::Compiled;
 use super::CompiledAtom;
 use super::CompiledClass;
 use super::CompiledProgram;
 
-pub(super) fn tokens(compiled: &Compiled, runtime: &TokenStream) -> TokenStream {
+pub(super) fn text(compiled: &Compiled) -> String {
     let source = &compiled.source;
     let program = match &compiled.program {
         CompiledProgram::Sequence { start, end, atoms } => {
-            let atoms = atoms.iter().map(|atom| atom_tokens(atom, runtime));
-            quote! {
-                #runtime::pattern::Program::Sequence(#runtime::pattern::Sequence {
-                    start: #start,
-                    end: #end,
-                    atoms: &[#(#atoms),*]
-                })
-            }
+            let atoms = atoms.iter().map(atom_text).collect::<Vec<_>>().join(", ");
+            format!("Sequence(pattern::Sequence {{ start: {start}, end: {end}, atoms: &[{atoms}] }})")
         }
         CompiledProgram::Nfa { start, instructions, classes } => {
-            let instructions = instructions.iter().map(|one| instruction_tokens(*one, runtime));
-            let classes = classes.iter().map(|class| class_tokens(class, runtime));
-            quote! {
-                #runtime::pattern::Program::Nfa(#runtime::pattern::Nfa {
-                    start: #start,
-                    instructions: &[#(#instructions),*],
-                    classes: &[#(#classes),*]
-                })
-            }
+            let instructions =
+                instructions.iter().map(|one| instruction_text(*one)).collect::<Vec<_>>().join(", ");
+            let classes = classes.iter().map(class_text).collect::<Vec<_>>().join(", ");
+            format!(
+                "Nfa(pattern::Nfa {{ start: {start}, instructions: &[{instructions}], classes: &[{classes}] }})"
+            )
         }
     };
-    quote! { #runtime::pattern::Pattern { source: #source, program: #program } }
+    format!("Pattern {{ source: {source:?}, program: pattern::Program::{program} }}")
 }
 
-fn atom_tokens(atom: &CompiledAtom, runtime: &TokenStream) -> TokenStream {
+fn atom_text(atom: &CompiledAtom) -> String {
     match atom {
-        CompiledAtom::Literal(text) => quote! { #runtime::pattern::Atom::Literal(#text) },
+        CompiledAtom::Literal(text) => format!("pattern::Atom::Literal({text:?})"),
         CompiledAtom::Class { class, min, max } => {
-            let class = class_tokens(class, runtime);
-            let min = Literal::u32_unsuffixed(*min);
             let max = match *max {
-                UNBOUNDED => quote! { #runtime::pattern::UNBOUNDED },
-                max => {
-                    let max = Literal::u32_unsuffixed(max);
-                    quote! { #max }
-                }
+                UNBOUNDED => "pattern::UNBOUNDED".to_owned(),
+                max => max.to_string(),
             };
-            quote! { #runtime::pattern::Atom::Class { class: #class, min: #min, max: #max } }
+            format!("pattern::Atom::Class {{ class: {}, min: {min}, max: {max} }}", class_text(class))
         }
     }
 }
 
-fn class_tokens(class: &CompiledClass, runtime: &TokenStream) -> TokenStream {
+fn class_text(class: &CompiledClass) -> String {
     // A bit set reads better in hexadecimal digits.
-    let ascii = format!("{:#x}", class.ascii)
-        .parse::<Literal>()
-        .unwrap_or_else(|_| Literal::u128_unsuffixed(class.ascii));
-    let ranges = class.ranges.iter().map(|(low, high)| quote! { (#low, #high) });
-    quote! { #runtime::pattern::Class { ascii: #ascii, ranges: &[#(#ranges),*] } }
+    format!("pattern::Class {{ ascii: {:#x}, ranges: &{:?} }}", class.ascii, class.ranges)
 }
 
-fn instruction_tokens(instruction: Instruction, runtime: &TokenStream) -> TokenStream {
-    let kind = quote! { #runtime::pattern::Instruction };
-    let number = Literal::u32_unsuffixed;
-    match instruction {
-        Instruction::Char(class) => {
-            let class = number(class);
-            quote! { #kind::Char(#class) }
-        }
-        Instruction::Split(one, other) => {
-            let (one, other) = (number(one), number(other));
-            quote! { #kind::Split(#one, #other) }
-        }
-        Instruction::Jump(to) => {
-            let to = number(to);
-            quote! { #kind::Jump(#to) }
-        }
+fn instruction_text(instruction: Instruction) -> String {
+    let text = match instruction {
+        Instruction::Char(class) => format!("Char({class})"),
+        Instruction::Split(one, other) => format!("Split({one}, {other})"),
+        Instruction::Jump(to) => format!("Jump({to})"),
         Instruction::Assert(look) => {
             let look = match look {
-                Look::Start => quote! { Start },
-                Look::End => quote! { End },
-                Look::WordBoundary => quote! { WordBoundary },
-                Look::NotWordBoundary => quote! { NotWordBoundary },
+                Look::Start => "Start",
+                Look::End => "End",
+                Look::WordBoundary => "WordBoundary",
+                Look::NotWordBoundary => "NotWordBoundary",
             };
-            quote! { #kind::Assert(#runtime::pattern::Look::#look) }
+            format!("Assert(pattern::Look::{look})")
         }
-        Instruction::Match => quote! { #kind::Match },
-    }
+        Instruction::Match => "Match".to_owned(),
+    };
+    format!("pattern::Instruction::{text}")
 }
 
 pub(super) fn leak(compiled: &Compiled) -> &'static Pattern {

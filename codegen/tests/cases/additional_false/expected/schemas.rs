@@ -13,58 +13,17 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(1u32)), ("never", SchemaId(2u32))]),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(3u32),
-                    declared: &["a", "never"],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/a",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/never",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/additionalProperties",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/empty",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(5u32),
-                    declared: &[],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/empty/additionalProperties",
-            keywords: &[Keyword::False],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(1)), ("never", SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["a", "never"], patterns: &[] }] },
+        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/$defs/empty", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(5), declared: &[], patterns: &[] }] },
+        Schema { resource: 0, location: "/$defs/empty/additionalProperties", keywords: &[Keyword::False] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

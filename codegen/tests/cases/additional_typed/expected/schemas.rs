@@ -13,86 +13,20 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["name"]),
-                Keyword::Properties(
-                    &[("name", SchemaId(1u32)), ("ratio", SchemaId(2u32))],
-                ),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(3u32),
-                    declared: &["name", "ratio"],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/ratio",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/additionalProperties",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/amount",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["value"]),
-                Keyword::Properties(&[("value", SchemaId(5u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/amount/properties/value",
-            keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/amounts",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(7u32),
-                    declared: &[],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/amounts/additionalProperties",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(8u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/amounts/additionalProperties/items",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(1)), ("ratio", SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["name", "ratio"], patterns: &[] }] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/ratio", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/additionalProperties", keywords: &[Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/$defs/amount", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["value"]), Keyword::Properties(&[("value", SchemaId(5))])] },
+        Schema { resource: 0, location: "/$defs/amount/properties/value", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/$defs/amounts", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(7), declared: &[], patterns: &[] }] },
+        Schema { resource: 0, location: "/$defs/amounts/additionalProperties", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(8), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/amounts/additionalProperties/items", keywords: &[Keyword::Ref(SchemaId(4))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,86 +13,23 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("flagship", SchemaId(2u32)),
-                        ("id", SchemaId(1u32)),
-                        ("level", SchemaId(3u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/flagship",
-            keywords: &[Keyword::Ref(SchemaId(7u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/level",
-            keywords: &[Keyword::Ref(SchemaId(6u32))],
-        },
-        Schema {
-            resource: 1u32,
-            location: "",
-            keywords: &[],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/$defs/id",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/$defs/level",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("low"), Literal::String("high")]),
-            ],
-        },
-        Schema {
-            resource: 2u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["id"]),
-                Keyword::Properties(&[("id", SchemaId(8u32)), ("owner", SchemaId(9u32))]),
-            ],
-        },
-        Schema {
-            resource: 2u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 2u32,
-            location: "/properties/owner",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flagship", SchemaId(2)), ("id", SchemaId(1)), ("level", SchemaId(3))])] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/properties/flagship", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Ref(SchemaId(6))] },
+        Schema { resource: 1, location: "", keywords: &[] },
+        Schema { resource: 1, location: "/$defs/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 1, location: "/$defs/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high")])] },
+        Schema { resource: 2, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(8)), ("owner", SchemaId(9))])] },
+        Schema { resource: 2, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 2, location: "/properties/owner", keywords: &[Keyword::Ref(SchemaId(0))] },
     ],
     resources: &[
-        Resource {
-            uri: "https://example.com/org.schema.json",
-            dynamic_anchors: &[],
-        },
-        Resource {
-            uri: "https://example.com/shared.schema.json",
-            dynamic_anchors: &[],
-        },
-        Resource {
-            uri: "https://example.com/ship.schema.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "https://example.com/org.schema.json", dynamic_anchors: &[] },
+        Resource { uri: "https://example.com/shared.schema.json", dynamic_anchors: &[] },
+        Resource { uri: "https://example.com/ship.schema.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,89 +13,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::MinItems(1u64),
-                Keyword::MaxItems(3u64),
-                Keyword::Items {
-                    schema: SchemaId(1u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/items",
-            keywords: &[Keyword::Ref(SchemaId(2u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/row",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::MinItems(2u64),
-                Keyword::Items {
-                    schema: SchemaId(3u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/row/items",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::NUMBER)),
-                Keyword::ExclusiveMaximum(Number::int(10)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/matrix",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(5u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/matrix/items",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(6u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/matrix/items/items",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(7u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/matrix/items/items/items",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(3), Keyword::Items { schema: SchemaId(1), from: 0 }] },
+        Schema { resource: 0, location: "/items", keywords: &[Keyword::Ref(SchemaId(2))] },
+        Schema { resource: 0, location: "/$defs/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::Items { schema: SchemaId(3), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/row/items", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::int(10))] },
+        Schema { resource: 0, location: "/$defs/matrix", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/matrix/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(6), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/matrix/items/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(7), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/matrix/items/items/items", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

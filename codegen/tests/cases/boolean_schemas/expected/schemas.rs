@@ -13,125 +13,27 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("all", SchemaId(10u32)),
-                        ("any", SchemaId(1u32)),
-                        ("empty", SchemaId(3u32)),
-                        ("list", SchemaId(4u32)),
-                        ("map", SchemaId(8u32)),
-                        ("never", SchemaId(2u32)),
-                        ("none", SchemaId(6u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/any",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/never",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/empty",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(5u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/none",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(7u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/none/items",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/map",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(9u32),
-                    declared: &[],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/map/additionalProperties",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/all",
-            keywords: &[Keyword::AllOf(&[SchemaId(11u32), SchemaId(12u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/all/allOf/0",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/all/allOf/1",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/anything",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/nothing",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/open",
-            keywords: &[],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("all", SchemaId(10)), ("any", SchemaId(1)), ("empty", SchemaId(3)), ("list", SchemaId(4)), ("map", SchemaId(8)), ("never", SchemaId(2)), ("none", SchemaId(6))])] },
+        Schema { resource: 0, location: "/properties/any", keywords: &[] },
+        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/properties/empty", keywords: &[] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[] },
+        Schema { resource: 0, location: "/properties/none", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(7), from: 0 }] },
+        Schema { resource: 0, location: "/properties/none/items", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/properties/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(9), declared: &[], patterns: &[] }] },
+        Schema { resource: 0, location: "/properties/map/additionalProperties", keywords: &[] },
+        Schema { resource: 0, location: "/properties/all", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(12)])] },
+        Schema { resource: 0, location: "/properties/all/allOf/0", keywords: &[] },
+        Schema { resource: 0, location: "/properties/all/allOf/1", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/anything", keywords: &[] },
+        Schema { resource: 0, location: "/$defs/nothing", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/$defs/open", keywords: &[] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -16,287 +16,49 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("colour", SchemaId(11u32)),
-                        ("either", SchemaId(4u32)),
-                        ("fewer", SchemaId(12u32)),
-                        ("integer", SchemaId(1u32)),
-                        ("list", SchemaId(17u32)),
-                        ("notNull", SchemaId(6u32)),
-                        ("shape", SchemaId(15u32)),
-                        ("sure", SchemaId(10u32)),
-                        ("text", SchemaId(5u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/integer",
-            keywords: &[Keyword::AllOf(&[SchemaId(2u32), SchemaId(3u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/integer/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(22u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/integer/allOf/1",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/either",
-            keywords: &[Keyword::Ref(SchemaId(22u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/text",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::MaxLength(2u64),
-                Keyword::Ref(SchemaId(22u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/notNull",
-            keywords: &[Keyword::AllOf(&[SchemaId(7u32), SchemaId(8u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/notNull/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(23u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/notNull/allOf/1",
-            keywords: &[Keyword::Not(SchemaId(9u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/notNull/allOf/1/not",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/sure",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::Ref(SchemaId(23u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/colour",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("red")]),
-                Keyword::Ref(SchemaId(24u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/fewer",
-            keywords: &[Keyword::AllOf(&[SchemaId(13u32), SchemaId(14u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/fewer/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(24u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/fewer/allOf/1",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("red"), Literal::String("blue")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/shape",
-            keywords: &[
-                Keyword::Properties(&[("kind", SchemaId(16u32))]),
-                Keyword::Ref(SchemaId(25u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/shape/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("box"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(18u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(19u32), SchemaId(20u32), SchemaId(21u32)],
-                    None,
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(25u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items/oneOf/1",
-            keywords: &[Keyword::Ref(SchemaId(24u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items/oneOf/2",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/idOrName",
-            keywords: &[
-                Keyword::Type(Types::INTEGER.or(Types::STRING)),
-                Keyword::Minimum(Number::int(1)),
-                Keyword::MinLength(1u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/maybe",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::MaxLength(3u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/colour",
-            keywords: &[
-                Keyword::Enum(
-                    &[
-                        Literal::String("red"),
-                        Literal::String("green"),
-                        Literal::String("blue"),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(26u32), SchemaId(29u32)],
-                    Some(
-                        &Choice {
-                            tag: "kind",
-                            branches: &[
-                                (Literal::String("box"), 0usize),
-                                (Literal::String("dot"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape/oneOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["kind", "side"]),
-                Keyword::Properties(
-                    &[("kind", SchemaId(27u32)), ("side", SchemaId(28u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape/oneOf/0/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("box"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape/oneOf/0/properties/side",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape/oneOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["kind"]),
-                Keyword::Properties(&[("kind", SchemaId(30u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape/oneOf/1/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("dot"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/builder",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(32u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/builder/properties/a",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/inputBuilder",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("build", SchemaId(34u32)), ("build_field", SchemaId(35u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/inputBuilder/properties/build",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/inputBuilder/properties/build_field",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape",
-            keywords: &[Keyword::AllOf(&[SchemaId(25u32), SchemaId(26u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shape",
-            keywords: &[Keyword::AllOf(&[SchemaId(25u32), SchemaId(29u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", SchemaId(11)), ("either", SchemaId(4)), ("fewer", SchemaId(12)), ("integer", SchemaId(1)), ("list", SchemaId(17)), ("notNull", SchemaId(6)), ("shape", SchemaId(15)), ("sure", SchemaId(10)), ("text", SchemaId(5))])] },
+        Schema { resource: 0, location: "/properties/integer", keywords: &[Keyword::AllOf(&[SchemaId(2), SchemaId(3)])] },
+        Schema { resource: 0, location: "/properties/integer/allOf/0", keywords: &[Keyword::Ref(SchemaId(22))] },
+        Schema { resource: 0, location: "/properties/integer/allOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/either", keywords: &[Keyword::Ref(SchemaId(22))] },
+        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2), Keyword::Ref(SchemaId(22))] },
+        Schema { resource: 0, location: "/properties/notNull", keywords: &[Keyword::AllOf(&[SchemaId(7), SchemaId(8)])] },
+        Schema { resource: 0, location: "/properties/notNull/allOf/0", keywords: &[Keyword::Ref(SchemaId(23))] },
+        Schema { resource: 0, location: "/properties/notNull/allOf/1", keywords: &[Keyword::Not(SchemaId(9))] },
+        Schema { resource: 0, location: "/properties/notNull/allOf/1/not", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/properties/sure", keywords: &[Keyword::Type(Types::STRING), Keyword::Ref(SchemaId(23))] },
+        Schema { resource: 0, location: "/properties/colour", keywords: &[Keyword::Enum(&[Literal::String("red")]), Keyword::Ref(SchemaId(24))] },
+        Schema { resource: 0, location: "/properties/fewer", keywords: &[Keyword::AllOf(&[SchemaId(13), SchemaId(14)])] },
+        Schema { resource: 0, location: "/properties/fewer/allOf/0", keywords: &[Keyword::Ref(SchemaId(24))] },
+        Schema { resource: 0, location: "/properties/fewer/allOf/1", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("blue")])] },
+        Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::Properties(&[("kind", SchemaId(16))]), Keyword::Ref(SchemaId(25))] },
+        Schema { resource: 0, location: "/properties/shape/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(18), from: 0 }] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::OneOf(&[SchemaId(19), SchemaId(20), SchemaId(21)], None)] },
+        Schema { resource: 0, location: "/properties/list/items/oneOf/0", keywords: &[Keyword::Ref(SchemaId(25))] },
+        Schema { resource: 0, location: "/properties/list/items/oneOf/1", keywords: &[Keyword::Ref(SchemaId(24))] },
+        Schema { resource: 0, location: "/properties/list/items/oneOf/2", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/$defs/idOrName", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING)), Keyword::Minimum(Number::int(1)), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/$defs/maybe", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(3)] },
+        Schema { resource: 0, location: "/$defs/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green"), Literal::String("blue")])] },
+        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[SchemaId(26), SchemaId(29)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
+        Schema { resource: 0, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", SchemaId(27)), ("side", SchemaId(28))])] },
+        Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
+        Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(30))])] },
+        Schema { resource: 0, location: "/$defs/shape/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("dot"))] },
+        Schema { resource: 0, location: "/$defs/builder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(32))])] },
+        Schema { resource: 0, location: "/$defs/builder/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/inputBuilder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("build", SchemaId(34)), ("build_field", SchemaId(35))])] },
+        Schema { resource: 0, location: "/$defs/inputBuilder/properties/build", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/inputBuilder/properties/build_field", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[SchemaId(25), SchemaId(26)])] },
+        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[SchemaId(25), SchemaId(29)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -14,81 +14,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["count", "kind", "on", "version"]),
-                Keyword::Properties(
-                    &[
-                        ("count", SchemaId(3u32)),
-                        ("kind", SchemaId(2u32)),
-                        ("name", SchemaId(6u32)),
-                        ("off", SchemaId(5u32)),
-                        ("on", SchemaId(4u32)),
-                        ("version", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/version",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::Const(Literal::String("1.0")),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/kind",
-            keywords: &[
-                Keyword::Const(Literal::String("b")),
-                Keyword::Ref(SchemaId(7u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/count",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Const(Literal::Number(Number::int(3))),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/on",
-            keywords: &[
-                Keyword::Type(Types::BOOLEAN),
-                Keyword::Const(Literal::Bool(true)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/off",
-            keywords: &[
-                Keyword::Type(Types::BOOLEAN),
-                Keyword::Const(Literal::Bool(false)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/kind",
-            keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind", "on", "version"]), Keyword::Properties(&[("count", SchemaId(3)), ("kind", SchemaId(2)), ("name", SchemaId(6)), ("off", SchemaId(5)), ("on", SchemaId(4)), ("version", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("1.0"))] },
+        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Const(Literal::String("b")), Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Const(Literal::Number(Number::int(3)))] },
+        Schema { resource: 0, location: "/properties/on", keywords: &[Keyword::Type(Types::BOOLEAN), Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: 0, location: "/properties/off", keywords: &[Keyword::Type(Types::BOOLEAN), Keyword::Const(Literal::Bool(false))] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/kind", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

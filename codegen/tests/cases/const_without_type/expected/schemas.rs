@@ -14,77 +14,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["text"]),
-                Keyword::Properties(
-                    &[
-                        ("decimal", SchemaId(3u32)),
-                        ("flag", SchemaId(4u32)),
-                        ("list", SchemaId(6u32)),
-                        ("nothing", SchemaId(5u32)),
-                        ("number", SchemaId(2u32)),
-                        ("object", SchemaId(7u32)),
-                        ("text", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/text",
-            keywords: &[Keyword::Const(Literal::String("yes"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/number",
-            keywords: &[Keyword::Const(Literal::Number(Number::int(1)))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/decimal",
-            keywords: &[Keyword::Const(Literal::Number(Number::decimal(150, 2)))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/flag",
-            keywords: &[Keyword::Const(Literal::Bool(true))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/nothing",
-            keywords: &[Keyword::Const(Literal::Null)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Const(
-                    Literal::Array(
-                        &[Literal::Number(Number::int(1)), Literal::String("a")],
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/object",
-            keywords: &[
-                Keyword::Const(
-                    Literal::Object(&[("a", Literal::Number(Number::int(1)))]),
-                ),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("decimal", SchemaId(3)), ("flag", SchemaId(4)), ("list", SchemaId(6)), ("nothing", SchemaId(5)), ("number", SchemaId(2)), ("object", SchemaId(7)), ("text", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Const(Literal::String("yes"))] },
+        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
+        Schema { resource: 0, location: "/properties/decimal", keywords: &[Keyword::Const(Literal::Number(Number::decimal(150, 2)))] },
+        Schema { resource: 0, location: "/properties/flag", keywords: &[Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: 0, location: "/properties/nothing", keywords: &[Keyword::Const(Literal::Null)] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Const(Literal::Array(&[Literal::Number(Number::int(1)), Literal::String("a")]))] },
+        Schema { resource: 0, location: "/properties/object", keywords: &[Keyword::Const(Literal::Object(&[("a", Literal::Number(Number::int(1)))]))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -14,96 +14,20 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("few", SchemaId(4u32)),
-                        ("none", SchemaId(7u32)),
-                        ("one", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/one",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Contains {
-                    schema: SchemaId(3u32),
-                    min: None,
-                    max: None,
-                },
-                Keyword::Items {
-                    schema: SchemaId(2u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/one/items",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/one/contains",
-            keywords: &[Keyword::Minimum(Number::int(10))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/few",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Contains {
-                    schema: SchemaId(6u32),
-                    min: Some(2u64),
-                    max: Some(3u64),
-                },
-                Keyword::Items {
-                    schema: SchemaId(5u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/few/items",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/few/contains",
-            keywords: &[Keyword::Const(Literal::String("x"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/none",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Contains {
-                    schema: SchemaId(8u32),
-                    min: Some(0u64),
-                    max: Some(1u64),
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/none/contains",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("few", SchemaId(4)), ("none", SchemaId(7)), ("one", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/one", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(3), min: None, max: None }, Keyword::Items { schema: SchemaId(2), from: 0 }] },
+        Schema { resource: 0, location: "/properties/one/items", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/one/contains", keywords: &[Keyword::Minimum(Number::int(10))] },
+        Schema { resource: 0, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(6), min: Some(2), max: Some(3) }, Keyword::Items { schema: SchemaId(5), from: 0 }] },
+        Schema { resource: 0, location: "/properties/few/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/few/contains", keywords: &[Keyword::Const(Literal::String("x"))] },
+        Schema { resource: 0, location: "/properties/none", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(8), min: Some(0), max: Some(1) }] },
+        Schema { resource: 0, location: "/properties/none/contains", keywords: &[Keyword::Type(Types::NULL)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,49 +13,15 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("card", SchemaId(1u32)),
-                        ("owner", SchemaId(2u32)),
-                        ("street", SchemaId(3u32)),
-                    ],
-                ),
-                Keyword::DependentRequired(
-                    &[
-                        ("card", &["owner", "street"]),
-                        ("owner", &[]),
-                        ("zip", &["city", "street"]),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/card",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/owner",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/street",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("card", SchemaId(1)), ("owner", SchemaId(2)), ("street", SchemaId(3))]), Keyword::DependentRequired(&[("card", &["owner", "street"]), ("owner", &[]), ("zip", &["city", "street"])])] },
+        Schema { resource: 0, location: "/properties/card", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/owner", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/street", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

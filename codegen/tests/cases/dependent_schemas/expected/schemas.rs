@@ -14,70 +14,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("kind", SchemaId(1u32)), ("months", SchemaId(2u32))],
-                ),
-                Keyword::DependentSchemas(
-                    &[
-                        ("months", SchemaId(3u32)),
-                        ("never", SchemaId(7u32)),
-                        ("other", SchemaId(6u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/kind",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/months",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/dependentSchemas/months",
-            keywords: &[
-                Keyword::Required(&["kind"]),
-                Keyword::Properties(
-                    &[("kind", SchemaId(4u32)), ("until", SchemaId(5u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/dependentSchemas/months/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("MONTHS"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/dependentSchemas/months/properties/until",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/dependentSchemas/other",
-            keywords: &[Keyword::MaxProperties(2u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/dependentSchemas/never",
-            keywords: &[Keyword::False],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SchemaId(1)), ("months", SchemaId(2))]), Keyword::DependentSchemas(&[("months", SchemaId(3)), ("never", SchemaId(7)), ("other", SchemaId(6))])] },
+        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: 0, location: "/dependentSchemas/months", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(4)), ("until", SchemaId(5))])] },
+        Schema { resource: 0, location: "/dependentSchemas/months/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
+        Schema { resource: 0, location: "/dependentSchemas/months/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/dependentSchemas/other", keywords: &[Keyword::MaxProperties(2)] },
+        Schema { resource: 0, location: "/dependentSchemas/never", keywords: &[Keyword::False] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

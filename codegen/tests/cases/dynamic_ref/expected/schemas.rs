@@ -13,66 +13,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Ref(SchemaId(2u32)),
-                Keyword::UnevaluatedProperties(SchemaId(1u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/unevaluatedProperties",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 1u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("children", SchemaId(4u32)), ("data", SchemaId(3u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/data",
-            keywords: &[],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/children",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(5u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/children/items",
-            keywords: &[
-                Keyword::DynamicRef {
-                    anchor: "node",
-                    initial: SchemaId(2u32),
-                },
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(2)), Keyword::UnevaluatedProperties(SchemaId(1))] },
+        Schema { resource: 0, location: "/unevaluatedProperties", keywords: &[Keyword::False] },
+        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("children", SchemaId(4)), ("data", SchemaId(3))])] },
+        Schema { resource: 1, location: "/properties/data", keywords: &[] },
+        Schema { resource: 1, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
+        Schema { resource: 1, location: "/properties/children/items", keywords: &[Keyword::DynamicRef { anchor: "node", initial: SchemaId(2) }] },
     ],
     resources: &[
-        Resource {
-            uri: "https://example.com/root.json",
-            dynamic_anchors: &[("node", SchemaId(0u32))],
-        },
-        Resource {
-            uri: "https://example.com/tree.json",
-            dynamic_anchors: &[("node", SchemaId(2u32))],
-        },
+        Resource { uri: "https://example.com/root.json", dynamic_anchors: &[("node", SchemaId(0))] },
+        Resource { uri: "https://example.com/tree.json", dynamic_anchors: &[("node", SchemaId(2))] },
     ],
 };

@@ -13,38 +13,13 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("size", SchemaId(1u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/size",
-            keywords: &[
-                Keyword::Enum(
-                    &[
-                        Literal::String("a"),
-                        Literal::String("A"),
-                        Literal::String("b"),
-                        Literal::String("low_value"),
-                        Literal::String("low-value"),
-                        Literal::String("LOW VALUE"),
-                        Literal::String("Low Value"),
-                    ],
-                ),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A"), Literal::String("b"), Literal::String("low_value"), Literal::String("low-value"), Literal::String("LOW VALUE"), Literal::String("Low Value")])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -14,74 +14,16 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("flag", SchemaId(2u32)),
-                        ("level", SchemaId(1u32)),
-                        ("only", SchemaId(3u32)),
-                        ("shape", SchemaId(4u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/level",
-            keywords: &[
-                Keyword::Enum(
-                    &[Literal::String("low"), Literal::String("high"), Literal::Null],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/flag",
-            keywords: &[
-                Keyword::Enum(
-                    &[
-                        Literal::Bool(true),
-                        Literal::String("auto"),
-                        Literal::Number(Number::int(0)),
-                        Literal::Null,
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/only",
-            keywords: &[Keyword::Enum(&[Literal::Null])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/shape",
-            keywords: &[
-                Keyword::Enum(
-                    &[
-                        Literal::Array(
-                            &[
-                                Literal::Number(Number::int(1)),
-                                Literal::Number(Number::decimal(20, 1)),
-                            ],
-                        ),
-                        Literal::Object(&[("a", Literal::Null)]),
-                        Literal::String("none"),
-                    ],
-                ),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flag", SchemaId(2)), ("level", SchemaId(1)), ("only", SchemaId(3)), ("shape", SchemaId(4))])] },
+        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
+        Schema { resource: 0, location: "/properties/flag", keywords: &[Keyword::Enum(&[Literal::Bool(true), Literal::String("auto"), Literal::Number(Number::int(0)), Literal::Null])] },
+        Schema { resource: 0, location: "/properties/only", keywords: &[Keyword::Enum(&[Literal::Null])] },
+        Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::Enum(&[Literal::Array(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(20, 1))]), Literal::Object(&[("a", Literal::Null)]), Literal::String("none")])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,40 +13,12 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Enum(
-                    &[
-                        Literal::String("+1"),
-                        Literal::String("-1"),
-                        Literal::String(""),
-                        Literal::String("self"),
-                        Literal::String("Self"),
-                        Literal::String("1"),
-                        Literal::String("1.5"),
-                        Literal::String("15"),
-                        Literal::String("☃"),
-                        Literal::String("a b"),
-                        Literal::String("*"),
-                        Literal::String("/"),
-                        Literal::String("type"),
-                        Literal::String("Unknown"),
-                        Literal::String("größe"),
-                        Literal::String("\n"),
-                        Literal::String("`"),
-                    ],
-                ),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Enum(&[Literal::String("+1"), Literal::String("-1"), Literal::String(""), Literal::String("self"), Literal::String("Self"), Literal::String("1"), Literal::String("1.5"), Literal::String("15"), Literal::String("☃"), Literal::String("a b"), Literal::String("*"), Literal::String("/"), Literal::String("type"), Literal::String("Unknown"), Literal::String("größe"), Literal::String("\n"), Literal::String("`")])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::Pattern,
+    pattern::{self, Pattern},
     schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,82 +14,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("code", SchemaId(1u32)), ("limited", SchemaId(6u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/code",
-            keywords: &[
-                Keyword::AnyOf(
-                    &[SchemaId(2u32), SchemaId(3u32), SchemaId(4u32), SchemaId(5u32)],
-                    None,
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/code/anyOf/0",
-            keywords: &[Keyword::Const(Literal::String("A_B"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/code/anyOf/1",
-            keywords: &[Keyword::Const(Literal::String("C"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/code/anyOf/2",
-            keywords: &[Keyword::Const(Literal::String("UNKNOWN"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/code/anyOf/3",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/limited",
-            keywords: &[Keyword::AnyOf(&[SchemaId(7u32), SchemaId(8u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/limited/anyOf/0",
-            keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/limited/anyOf/1",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::MaxLength(5u64),
-                Keyword::Pattern(&PATTERN_0),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", SchemaId(1)), ("limited", SchemaId(6))])] },
+        Schema { resource: 0, location: "/properties/code", keywords: &[Keyword::AnyOf(&[SchemaId(2), SchemaId(3), SchemaId(4), SchemaId(5)], None)] },
+        Schema { resource: 0, location: "/properties/code/anyOf/0", keywords: &[Keyword::Const(Literal::String("A_B"))] },
+        Schema { resource: 0, location: "/properties/code/anyOf/1", keywords: &[Keyword::Const(Literal::String("C"))] },
+        Schema { resource: 0, location: "/properties/code/anyOf/2", keywords: &[Keyword::Const(Literal::String("UNKNOWN"))] },
+        Schema { resource: 0, location: "/properties/code/anyOf/3", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/limited", keywords: &[Keyword::AnyOf(&[SchemaId(7), SchemaId(8)], None)] },
+        Schema { resource: 0, location: "/properties/limited/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
+        Schema { resource: 0, location: "/properties/limited/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5), Keyword::Pattern(&PATTERN_0)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^x-`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^x-",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: false,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("x-")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

@@ -13,59 +13,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("at", SchemaId(1u32)),
-                        ("id", SchemaId(2u32)),
-                        ("link", SchemaId(4u32)),
-                        ("size", SchemaId(3u32)),
-                        ("unit", SchemaId(5u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/at",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/size",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/link",
-            keywords: &[Keyword::Ref(SchemaId(6u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/unit",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", SchemaId(1)), ("id", SchemaId(2)), ("link", SchemaId(4)), ("size", SchemaId(3)), ("unit", SchemaId(5))])] },
+        Schema { resource: 0, location: "/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/link", keywords: &[Keyword::Ref(SchemaId(6))] },
+        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

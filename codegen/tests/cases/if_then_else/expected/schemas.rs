@@ -14,94 +14,22 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("amount", SchemaId(2u32)),
-                        ("note", SchemaId(3u32)),
-                        ("unit", SchemaId(1u32)),
-                    ],
-                ),
-                Keyword::If {
-                    condition: SchemaId(4u32),
-                    then: Some(SchemaId(6u32)),
-                    otherwise: Some(SchemaId(8u32)),
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/unit",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/amount",
-            keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/note",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/if",
-            keywords: &[
-                Keyword::Required(&["unit"]),
-                Keyword::Properties(&[("unit", SchemaId(5u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/if/properties/unit",
-            keywords: &[Keyword::Const(Literal::String("PIECE"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/then",
-            keywords: &[
-                Keyword::Required(&["note"]),
-                Keyword::Properties(&[("amount", SchemaId(7u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/then/properties/amount",
-            keywords: &[Keyword::MultipleOf(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/else",
-            keywords: &[
-                Keyword::Properties(
-                    &[("amount", SchemaId(9u32)), ("late", SchemaId(10u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/else/properties/amount",
-            keywords: &[Keyword::Maximum(Number::decimal(999, 2))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/else/properties/late",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", SchemaId(2)), ("note", SchemaId(3)), ("unit", SchemaId(1))]), Keyword::If { condition: SchemaId(4), then: Some(SchemaId(6)), otherwise: Some(SchemaId(8)) }] },
+        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
+        Schema { resource: 0, location: "/properties/amount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", SchemaId(5))])] },
+        Schema { resource: 0, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
+        Schema { resource: 0, location: "/then", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("amount", SchemaId(7))])] },
+        Schema { resource: 0, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
+        Schema { resource: 0, location: "/else", keywords: &[Keyword::Properties(&[("amount", SchemaId(9)), ("late", SchemaId(10))])] },
+        Schema { resource: 0, location: "/else/properties/amount", keywords: &[Keyword::Maximum(Number::decimal(999, 2))] },
+        Schema { resource: 0, location: "/else/properties/late", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,33 +13,14 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Required(&["name"]),
-                Keyword::Properties(
-                    &[("inner", SchemaId(2u32)), ("name", SchemaId(1u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/inner",
-            keywords: &[Keyword::Required(&["a"])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Required(&["name"]), Keyword::Properties(&[("inner", SchemaId(2)), ("name", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/inner", keywords: &[Keyword::Required(&["a"])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

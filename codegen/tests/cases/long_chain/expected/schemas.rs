@@ -13,2011 +13,311 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link00",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(2u32)), ("value", SchemaId(3u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link00/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link00/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link01",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(5u32)), ("value", SchemaId(6u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link01/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(7u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link01/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link02",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(8u32)), ("value", SchemaId(9u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link02/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(10u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link02/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(2))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link03",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(11u32)), ("value", SchemaId(12u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link03/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(13u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link03/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link04",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(14u32)), ("value", SchemaId(15u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link04/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(16u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link04/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(4))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link05",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(17u32)), ("value", SchemaId(18u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link05/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(19u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link05/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link06",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(20u32)), ("value", SchemaId(21u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link06/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(22u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link06/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(6))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link07",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(23u32)), ("value", SchemaId(24u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link07/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(25u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link07/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(7))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link08",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(26u32)), ("value", SchemaId(27u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link08/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(28u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link08/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(8))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link09",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(29u32)), ("value", SchemaId(30u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link09/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(31u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link09/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(9))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link10",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(32u32)), ("value", SchemaId(33u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link10/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(34u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link10/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(10))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link11",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(35u32)), ("value", SchemaId(36u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link11/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(37u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link11/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(11))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link12",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(38u32)), ("value", SchemaId(39u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link12/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(40u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link12/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(12))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link13",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(41u32)), ("value", SchemaId(42u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link13/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(43u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link13/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(13))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link14",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(44u32)), ("value", SchemaId(45u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link14/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(46u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link14/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(14))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link15",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(47u32)), ("value", SchemaId(48u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link15/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(49u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link15/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(15))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link16",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(50u32)), ("value", SchemaId(51u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link16/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(52u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link16/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(16))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link17",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(53u32)), ("value", SchemaId(54u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link17/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(55u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link17/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(17))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link18",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(56u32)), ("value", SchemaId(57u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link18/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(58u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link18/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(18))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link19",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(59u32)), ("value", SchemaId(60u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link19/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(61u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link19/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(19))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link20",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(62u32)), ("value", SchemaId(63u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link20/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(64u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link20/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(20))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link21",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(65u32)), ("value", SchemaId(66u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link21/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(67u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link21/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(21))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link22",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(68u32)), ("value", SchemaId(69u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link22/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(70u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link22/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(22))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link23",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(71u32)), ("value", SchemaId(72u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link23/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(73u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link23/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(23))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link24",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(74u32)), ("value", SchemaId(75u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link24/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(76u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link24/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(24))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link25",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(77u32)), ("value", SchemaId(78u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link25/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(79u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link25/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(25))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link26",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(80u32)), ("value", SchemaId(81u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link26/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(82u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link26/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(26))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link27",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(83u32)), ("value", SchemaId(84u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link27/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(85u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link27/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(27))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link28",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(86u32)), ("value", SchemaId(87u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link28/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(88u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link28/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(28))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link29",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(89u32)), ("value", SchemaId(90u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link29/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(91u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link29/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(29))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link30",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(92u32)), ("value", SchemaId(93u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link30/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(94u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link30/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(30))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link31",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(95u32)), ("value", SchemaId(96u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link31/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(97u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link31/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(31))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link32",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(98u32)), ("value", SchemaId(99u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link32/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(100u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link32/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link33",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(101u32)), ("value", SchemaId(102u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link33/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(103u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link33/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(33))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link34",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(104u32)), ("value", SchemaId(105u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link34/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(106u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link34/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(34))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link35",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(107u32)), ("value", SchemaId(108u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link35/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(109u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link35/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(35))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link36",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(110u32)), ("value", SchemaId(111u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link36/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(112u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link36/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(36))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link37",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(113u32)), ("value", SchemaId(114u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link37/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(115u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link37/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(37))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link38",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(116u32)), ("value", SchemaId(117u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link38/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(118u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link38/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(38))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link39",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(119u32)), ("value", SchemaId(120u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link39/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(121u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link39/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(39))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link40",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(122u32)), ("value", SchemaId(123u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link40/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(124u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link40/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(40))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link41",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(125u32)), ("value", SchemaId(126u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link41/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(127u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link41/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(41))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link42",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(128u32)), ("value", SchemaId(129u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link42/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(130u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link42/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(42))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link43",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(131u32)), ("value", SchemaId(132u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link43/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(133u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link43/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(43))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link44",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(134u32)), ("value", SchemaId(135u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link44/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(136u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link44/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(44))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link45",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(137u32)), ("value", SchemaId(138u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link45/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(139u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link45/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(45))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link46",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(140u32)), ("value", SchemaId(141u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link46/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(142u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link46/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(46))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link47",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(143u32)), ("value", SchemaId(144u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link47/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(145u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link47/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(47))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link48",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(146u32)), ("value", SchemaId(147u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link48/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(148u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link48/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(48))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link49",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(149u32)), ("value", SchemaId(150u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link49/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(151u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link49/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(49))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link50",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(152u32)), ("value", SchemaId(153u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link50/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(154u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link50/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(50))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link51",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(155u32)), ("value", SchemaId(156u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link51/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(157u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link51/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(51))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link52",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(158u32)), ("value", SchemaId(159u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link52/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(160u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link52/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(52))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link53",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(161u32)), ("value", SchemaId(162u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link53/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(163u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link53/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(53))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link54",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(164u32)), ("value", SchemaId(165u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link54/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(166u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link54/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(54))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link55",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(167u32)), ("value", SchemaId(168u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link55/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(169u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link55/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(55))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link56",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(170u32)), ("value", SchemaId(171u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link56/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(172u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link56/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(56))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link57",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(173u32)), ("value", SchemaId(174u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link57/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(175u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link57/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(57))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link58",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(176u32)), ("value", SchemaId(177u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link58/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(178u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link58/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(58))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link59",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(179u32)), ("value", SchemaId(180u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link59/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(181u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link59/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(59))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link60",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(182u32)), ("value", SchemaId(183u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link60/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(184u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link60/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(60))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link61",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(185u32)), ("value", SchemaId(186u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link61/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(187u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link61/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(61))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link62",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(188u32)), ("value", SchemaId(189u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link62/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(190u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link62/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(62))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link63",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(191u32)), ("value", SchemaId(192u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link63/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(193u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link63/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(63))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link64",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(194u32)), ("value", SchemaId(195u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link64/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(196u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link64/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(64))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link65",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(197u32)), ("value", SchemaId(198u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link65/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(199u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link65/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(65))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link66",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(200u32)), ("value", SchemaId(201u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link66/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(202u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link66/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(66))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link67",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(203u32)), ("value", SchemaId(204u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link67/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(205u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link67/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(67))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link68",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(206u32)), ("value", SchemaId(207u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link68/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(208u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link68/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(68))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link69",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(209u32)), ("value", SchemaId(210u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link69/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(211u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link69/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(69))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link70",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(212u32)), ("value", SchemaId(213u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link70/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(214u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link70/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(70))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link71",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(215u32)), ("value", SchemaId(216u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link71/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(217u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link71/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(71))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link72",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(218u32)), ("value", SchemaId(219u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link72/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(220u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link72/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(72))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link73",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(221u32)), ("value", SchemaId(222u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link73/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(223u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link73/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(73))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link74",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(224u32)), ("value", SchemaId(225u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link74/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(226u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link74/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(74))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link75",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(227u32)), ("value", SchemaId(228u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link75/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(229u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link75/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(75))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link76",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(230u32)), ("value", SchemaId(231u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link76/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(232u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link76/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(76))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link77",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(233u32)), ("value", SchemaId(234u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link77/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(235u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link77/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(77))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link78",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(236u32)), ("value", SchemaId(237u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link78/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(238u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link78/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(78))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link79",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(239u32)), ("value", SchemaId(240u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link79/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(241u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link79/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(79))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link80",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(242u32)), ("value", SchemaId(243u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link80/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(244u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link80/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(80))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link81",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(245u32)), ("value", SchemaId(246u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link81/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(247u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link81/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(81))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link82",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(248u32)), ("value", SchemaId(249u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link82/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(250u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link82/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(82))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link83",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(251u32)), ("value", SchemaId(252u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link83/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(253u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link83/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(83))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link84",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(254u32)), ("value", SchemaId(255u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link84/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(256u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link84/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(84))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link85",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(257u32)), ("value", SchemaId(258u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link85/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(259u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link85/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(85))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link86",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(260u32)), ("value", SchemaId(261u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link86/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(262u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link86/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(86))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link87",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(263u32)), ("value", SchemaId(264u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link87/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(265u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link87/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(87))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link88",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(266u32)), ("value", SchemaId(267u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link88/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(268u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link88/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(88))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link89",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(269u32)), ("value", SchemaId(270u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link89/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(271u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link89/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(89))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link90",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(272u32)), ("value", SchemaId(273u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link90/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(274u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link90/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(90))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link91",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(275u32)), ("value", SchemaId(276u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link91/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(277u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link91/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(91))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link92",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(278u32)), ("value", SchemaId(279u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link92/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(280u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link92/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(92))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link93",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(281u32)), ("value", SchemaId(282u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link93/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(283u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link93/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(93))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link94",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(284u32)), ("value", SchemaId(285u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link94/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(286u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link94/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(94))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link95",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(287u32)), ("value", SchemaId(288u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link95/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(289u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link95/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(95))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link96",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(290u32)), ("value", SchemaId(291u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link96/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(292u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link96/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(96))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link97",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(293u32)), ("value", SchemaId(294u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link97/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(295u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link97/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(97))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link98",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("next", SchemaId(296u32)), ("value", SchemaId(297u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link98/properties/next",
-            keywords: &[Keyword::Ref(SchemaId(298u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link98/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(98))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link99",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("value", SchemaId(299u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/link99/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(99))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/link00", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(2)), ("value", SchemaId(3))])] },
+        Schema { resource: 0, location: "/$defs/link00/properties/next", keywords: &[Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/$defs/link00/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/$defs/link01", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(5)), ("value", SchemaId(6))])] },
+        Schema { resource: 0, location: "/$defs/link01/properties/next", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/$defs/link01/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: 0, location: "/$defs/link02", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(8)), ("value", SchemaId(9))])] },
+        Schema { resource: 0, location: "/$defs/link02/properties/next", keywords: &[Keyword::Ref(SchemaId(10))] },
+        Schema { resource: 0, location: "/$defs/link02/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(2))] },
+        Schema { resource: 0, location: "/$defs/link03", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(11)), ("value", SchemaId(12))])] },
+        Schema { resource: 0, location: "/$defs/link03/properties/next", keywords: &[Keyword::Ref(SchemaId(13))] },
+        Schema { resource: 0, location: "/$defs/link03/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
+        Schema { resource: 0, location: "/$defs/link04", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(14)), ("value", SchemaId(15))])] },
+        Schema { resource: 0, location: "/$defs/link04/properties/next", keywords: &[Keyword::Ref(SchemaId(16))] },
+        Schema { resource: 0, location: "/$defs/link04/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(4))] },
+        Schema { resource: 0, location: "/$defs/link05", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(17)), ("value", SchemaId(18))])] },
+        Schema { resource: 0, location: "/$defs/link05/properties/next", keywords: &[Keyword::Ref(SchemaId(19))] },
+        Schema { resource: 0, location: "/$defs/link05/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
+        Schema { resource: 0, location: "/$defs/link06", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(20)), ("value", SchemaId(21))])] },
+        Schema { resource: 0, location: "/$defs/link06/properties/next", keywords: &[Keyword::Ref(SchemaId(22))] },
+        Schema { resource: 0, location: "/$defs/link06/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(6))] },
+        Schema { resource: 0, location: "/$defs/link07", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(23)), ("value", SchemaId(24))])] },
+        Schema { resource: 0, location: "/$defs/link07/properties/next", keywords: &[Keyword::Ref(SchemaId(25))] },
+        Schema { resource: 0, location: "/$defs/link07/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(7))] },
+        Schema { resource: 0, location: "/$defs/link08", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(26)), ("value", SchemaId(27))])] },
+        Schema { resource: 0, location: "/$defs/link08/properties/next", keywords: &[Keyword::Ref(SchemaId(28))] },
+        Schema { resource: 0, location: "/$defs/link08/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(8))] },
+        Schema { resource: 0, location: "/$defs/link09", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(29)), ("value", SchemaId(30))])] },
+        Schema { resource: 0, location: "/$defs/link09/properties/next", keywords: &[Keyword::Ref(SchemaId(31))] },
+        Schema { resource: 0, location: "/$defs/link09/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(9))] },
+        Schema { resource: 0, location: "/$defs/link10", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(32)), ("value", SchemaId(33))])] },
+        Schema { resource: 0, location: "/$defs/link10/properties/next", keywords: &[Keyword::Ref(SchemaId(34))] },
+        Schema { resource: 0, location: "/$defs/link10/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(10))] },
+        Schema { resource: 0, location: "/$defs/link11", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(35)), ("value", SchemaId(36))])] },
+        Schema { resource: 0, location: "/$defs/link11/properties/next", keywords: &[Keyword::Ref(SchemaId(37))] },
+        Schema { resource: 0, location: "/$defs/link11/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(11))] },
+        Schema { resource: 0, location: "/$defs/link12", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(38)), ("value", SchemaId(39))])] },
+        Schema { resource: 0, location: "/$defs/link12/properties/next", keywords: &[Keyword::Ref(SchemaId(40))] },
+        Schema { resource: 0, location: "/$defs/link12/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(12))] },
+        Schema { resource: 0, location: "/$defs/link13", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(41)), ("value", SchemaId(42))])] },
+        Schema { resource: 0, location: "/$defs/link13/properties/next", keywords: &[Keyword::Ref(SchemaId(43))] },
+        Schema { resource: 0, location: "/$defs/link13/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(13))] },
+        Schema { resource: 0, location: "/$defs/link14", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(44)), ("value", SchemaId(45))])] },
+        Schema { resource: 0, location: "/$defs/link14/properties/next", keywords: &[Keyword::Ref(SchemaId(46))] },
+        Schema { resource: 0, location: "/$defs/link14/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(14))] },
+        Schema { resource: 0, location: "/$defs/link15", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(47)), ("value", SchemaId(48))])] },
+        Schema { resource: 0, location: "/$defs/link15/properties/next", keywords: &[Keyword::Ref(SchemaId(49))] },
+        Schema { resource: 0, location: "/$defs/link15/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(15))] },
+        Schema { resource: 0, location: "/$defs/link16", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(50)), ("value", SchemaId(51))])] },
+        Schema { resource: 0, location: "/$defs/link16/properties/next", keywords: &[Keyword::Ref(SchemaId(52))] },
+        Schema { resource: 0, location: "/$defs/link16/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(16))] },
+        Schema { resource: 0, location: "/$defs/link17", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(53)), ("value", SchemaId(54))])] },
+        Schema { resource: 0, location: "/$defs/link17/properties/next", keywords: &[Keyword::Ref(SchemaId(55))] },
+        Schema { resource: 0, location: "/$defs/link17/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(17))] },
+        Schema { resource: 0, location: "/$defs/link18", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(56)), ("value", SchemaId(57))])] },
+        Schema { resource: 0, location: "/$defs/link18/properties/next", keywords: &[Keyword::Ref(SchemaId(58))] },
+        Schema { resource: 0, location: "/$defs/link18/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(18))] },
+        Schema { resource: 0, location: "/$defs/link19", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(59)), ("value", SchemaId(60))])] },
+        Schema { resource: 0, location: "/$defs/link19/properties/next", keywords: &[Keyword::Ref(SchemaId(61))] },
+        Schema { resource: 0, location: "/$defs/link19/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(19))] },
+        Schema { resource: 0, location: "/$defs/link20", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(62)), ("value", SchemaId(63))])] },
+        Schema { resource: 0, location: "/$defs/link20/properties/next", keywords: &[Keyword::Ref(SchemaId(64))] },
+        Schema { resource: 0, location: "/$defs/link20/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(20))] },
+        Schema { resource: 0, location: "/$defs/link21", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(65)), ("value", SchemaId(66))])] },
+        Schema { resource: 0, location: "/$defs/link21/properties/next", keywords: &[Keyword::Ref(SchemaId(67))] },
+        Schema { resource: 0, location: "/$defs/link21/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(21))] },
+        Schema { resource: 0, location: "/$defs/link22", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(68)), ("value", SchemaId(69))])] },
+        Schema { resource: 0, location: "/$defs/link22/properties/next", keywords: &[Keyword::Ref(SchemaId(70))] },
+        Schema { resource: 0, location: "/$defs/link22/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(22))] },
+        Schema { resource: 0, location: "/$defs/link23", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(71)), ("value", SchemaId(72))])] },
+        Schema { resource: 0, location: "/$defs/link23/properties/next", keywords: &[Keyword::Ref(SchemaId(73))] },
+        Schema { resource: 0, location: "/$defs/link23/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(23))] },
+        Schema { resource: 0, location: "/$defs/link24", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(74)), ("value", SchemaId(75))])] },
+        Schema { resource: 0, location: "/$defs/link24/properties/next", keywords: &[Keyword::Ref(SchemaId(76))] },
+        Schema { resource: 0, location: "/$defs/link24/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(24))] },
+        Schema { resource: 0, location: "/$defs/link25", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(77)), ("value", SchemaId(78))])] },
+        Schema { resource: 0, location: "/$defs/link25/properties/next", keywords: &[Keyword::Ref(SchemaId(79))] },
+        Schema { resource: 0, location: "/$defs/link25/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(25))] },
+        Schema { resource: 0, location: "/$defs/link26", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(80)), ("value", SchemaId(81))])] },
+        Schema { resource: 0, location: "/$defs/link26/properties/next", keywords: &[Keyword::Ref(SchemaId(82))] },
+        Schema { resource: 0, location: "/$defs/link26/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(26))] },
+        Schema { resource: 0, location: "/$defs/link27", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(83)), ("value", SchemaId(84))])] },
+        Schema { resource: 0, location: "/$defs/link27/properties/next", keywords: &[Keyword::Ref(SchemaId(85))] },
+        Schema { resource: 0, location: "/$defs/link27/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(27))] },
+        Schema { resource: 0, location: "/$defs/link28", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(86)), ("value", SchemaId(87))])] },
+        Schema { resource: 0, location: "/$defs/link28/properties/next", keywords: &[Keyword::Ref(SchemaId(88))] },
+        Schema { resource: 0, location: "/$defs/link28/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(28))] },
+        Schema { resource: 0, location: "/$defs/link29", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(89)), ("value", SchemaId(90))])] },
+        Schema { resource: 0, location: "/$defs/link29/properties/next", keywords: &[Keyword::Ref(SchemaId(91))] },
+        Schema { resource: 0, location: "/$defs/link29/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(29))] },
+        Schema { resource: 0, location: "/$defs/link30", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(92)), ("value", SchemaId(93))])] },
+        Schema { resource: 0, location: "/$defs/link30/properties/next", keywords: &[Keyword::Ref(SchemaId(94))] },
+        Schema { resource: 0, location: "/$defs/link30/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(30))] },
+        Schema { resource: 0, location: "/$defs/link31", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(95)), ("value", SchemaId(96))])] },
+        Schema { resource: 0, location: "/$defs/link31/properties/next", keywords: &[Keyword::Ref(SchemaId(97))] },
+        Schema { resource: 0, location: "/$defs/link31/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(31))] },
+        Schema { resource: 0, location: "/$defs/link32", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(98)), ("value", SchemaId(99))])] },
+        Schema { resource: 0, location: "/$defs/link32/properties/next", keywords: &[Keyword::Ref(SchemaId(100))] },
+        Schema { resource: 0, location: "/$defs/link32/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(32))] },
+        Schema { resource: 0, location: "/$defs/link33", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(101)), ("value", SchemaId(102))])] },
+        Schema { resource: 0, location: "/$defs/link33/properties/next", keywords: &[Keyword::Ref(SchemaId(103))] },
+        Schema { resource: 0, location: "/$defs/link33/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(33))] },
+        Schema { resource: 0, location: "/$defs/link34", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(104)), ("value", SchemaId(105))])] },
+        Schema { resource: 0, location: "/$defs/link34/properties/next", keywords: &[Keyword::Ref(SchemaId(106))] },
+        Schema { resource: 0, location: "/$defs/link34/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(34))] },
+        Schema { resource: 0, location: "/$defs/link35", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(107)), ("value", SchemaId(108))])] },
+        Schema { resource: 0, location: "/$defs/link35/properties/next", keywords: &[Keyword::Ref(SchemaId(109))] },
+        Schema { resource: 0, location: "/$defs/link35/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(35))] },
+        Schema { resource: 0, location: "/$defs/link36", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(110)), ("value", SchemaId(111))])] },
+        Schema { resource: 0, location: "/$defs/link36/properties/next", keywords: &[Keyword::Ref(SchemaId(112))] },
+        Schema { resource: 0, location: "/$defs/link36/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(36))] },
+        Schema { resource: 0, location: "/$defs/link37", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(113)), ("value", SchemaId(114))])] },
+        Schema { resource: 0, location: "/$defs/link37/properties/next", keywords: &[Keyword::Ref(SchemaId(115))] },
+        Schema { resource: 0, location: "/$defs/link37/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(37))] },
+        Schema { resource: 0, location: "/$defs/link38", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(116)), ("value", SchemaId(117))])] },
+        Schema { resource: 0, location: "/$defs/link38/properties/next", keywords: &[Keyword::Ref(SchemaId(118))] },
+        Schema { resource: 0, location: "/$defs/link38/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(38))] },
+        Schema { resource: 0, location: "/$defs/link39", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(119)), ("value", SchemaId(120))])] },
+        Schema { resource: 0, location: "/$defs/link39/properties/next", keywords: &[Keyword::Ref(SchemaId(121))] },
+        Schema { resource: 0, location: "/$defs/link39/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(39))] },
+        Schema { resource: 0, location: "/$defs/link40", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(122)), ("value", SchemaId(123))])] },
+        Schema { resource: 0, location: "/$defs/link40/properties/next", keywords: &[Keyword::Ref(SchemaId(124))] },
+        Schema { resource: 0, location: "/$defs/link40/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(40))] },
+        Schema { resource: 0, location: "/$defs/link41", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(125)), ("value", SchemaId(126))])] },
+        Schema { resource: 0, location: "/$defs/link41/properties/next", keywords: &[Keyword::Ref(SchemaId(127))] },
+        Schema { resource: 0, location: "/$defs/link41/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(41))] },
+        Schema { resource: 0, location: "/$defs/link42", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(128)), ("value", SchemaId(129))])] },
+        Schema { resource: 0, location: "/$defs/link42/properties/next", keywords: &[Keyword::Ref(SchemaId(130))] },
+        Schema { resource: 0, location: "/$defs/link42/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(42))] },
+        Schema { resource: 0, location: "/$defs/link43", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(131)), ("value", SchemaId(132))])] },
+        Schema { resource: 0, location: "/$defs/link43/properties/next", keywords: &[Keyword::Ref(SchemaId(133))] },
+        Schema { resource: 0, location: "/$defs/link43/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(43))] },
+        Schema { resource: 0, location: "/$defs/link44", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(134)), ("value", SchemaId(135))])] },
+        Schema { resource: 0, location: "/$defs/link44/properties/next", keywords: &[Keyword::Ref(SchemaId(136))] },
+        Schema { resource: 0, location: "/$defs/link44/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(44))] },
+        Schema { resource: 0, location: "/$defs/link45", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(137)), ("value", SchemaId(138))])] },
+        Schema { resource: 0, location: "/$defs/link45/properties/next", keywords: &[Keyword::Ref(SchemaId(139))] },
+        Schema { resource: 0, location: "/$defs/link45/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(45))] },
+        Schema { resource: 0, location: "/$defs/link46", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(140)), ("value", SchemaId(141))])] },
+        Schema { resource: 0, location: "/$defs/link46/properties/next", keywords: &[Keyword::Ref(SchemaId(142))] },
+        Schema { resource: 0, location: "/$defs/link46/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(46))] },
+        Schema { resource: 0, location: "/$defs/link47", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(143)), ("value", SchemaId(144))])] },
+        Schema { resource: 0, location: "/$defs/link47/properties/next", keywords: &[Keyword::Ref(SchemaId(145))] },
+        Schema { resource: 0, location: "/$defs/link47/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(47))] },
+        Schema { resource: 0, location: "/$defs/link48", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(146)), ("value", SchemaId(147))])] },
+        Schema { resource: 0, location: "/$defs/link48/properties/next", keywords: &[Keyword::Ref(SchemaId(148))] },
+        Schema { resource: 0, location: "/$defs/link48/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(48))] },
+        Schema { resource: 0, location: "/$defs/link49", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(149)), ("value", SchemaId(150))])] },
+        Schema { resource: 0, location: "/$defs/link49/properties/next", keywords: &[Keyword::Ref(SchemaId(151))] },
+        Schema { resource: 0, location: "/$defs/link49/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(49))] },
+        Schema { resource: 0, location: "/$defs/link50", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(152)), ("value", SchemaId(153))])] },
+        Schema { resource: 0, location: "/$defs/link50/properties/next", keywords: &[Keyword::Ref(SchemaId(154))] },
+        Schema { resource: 0, location: "/$defs/link50/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(50))] },
+        Schema { resource: 0, location: "/$defs/link51", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(155)), ("value", SchemaId(156))])] },
+        Schema { resource: 0, location: "/$defs/link51/properties/next", keywords: &[Keyword::Ref(SchemaId(157))] },
+        Schema { resource: 0, location: "/$defs/link51/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(51))] },
+        Schema { resource: 0, location: "/$defs/link52", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(158)), ("value", SchemaId(159))])] },
+        Schema { resource: 0, location: "/$defs/link52/properties/next", keywords: &[Keyword::Ref(SchemaId(160))] },
+        Schema { resource: 0, location: "/$defs/link52/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(52))] },
+        Schema { resource: 0, location: "/$defs/link53", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(161)), ("value", SchemaId(162))])] },
+        Schema { resource: 0, location: "/$defs/link53/properties/next", keywords: &[Keyword::Ref(SchemaId(163))] },
+        Schema { resource: 0, location: "/$defs/link53/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(53))] },
+        Schema { resource: 0, location: "/$defs/link54", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(164)), ("value", SchemaId(165))])] },
+        Schema { resource: 0, location: "/$defs/link54/properties/next", keywords: &[Keyword::Ref(SchemaId(166))] },
+        Schema { resource: 0, location: "/$defs/link54/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(54))] },
+        Schema { resource: 0, location: "/$defs/link55", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(167)), ("value", SchemaId(168))])] },
+        Schema { resource: 0, location: "/$defs/link55/properties/next", keywords: &[Keyword::Ref(SchemaId(169))] },
+        Schema { resource: 0, location: "/$defs/link55/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(55))] },
+        Schema { resource: 0, location: "/$defs/link56", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(170)), ("value", SchemaId(171))])] },
+        Schema { resource: 0, location: "/$defs/link56/properties/next", keywords: &[Keyword::Ref(SchemaId(172))] },
+        Schema { resource: 0, location: "/$defs/link56/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(56))] },
+        Schema { resource: 0, location: "/$defs/link57", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(173)), ("value", SchemaId(174))])] },
+        Schema { resource: 0, location: "/$defs/link57/properties/next", keywords: &[Keyword::Ref(SchemaId(175))] },
+        Schema { resource: 0, location: "/$defs/link57/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(57))] },
+        Schema { resource: 0, location: "/$defs/link58", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(176)), ("value", SchemaId(177))])] },
+        Schema { resource: 0, location: "/$defs/link58/properties/next", keywords: &[Keyword::Ref(SchemaId(178))] },
+        Schema { resource: 0, location: "/$defs/link58/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(58))] },
+        Schema { resource: 0, location: "/$defs/link59", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(179)), ("value", SchemaId(180))])] },
+        Schema { resource: 0, location: "/$defs/link59/properties/next", keywords: &[Keyword::Ref(SchemaId(181))] },
+        Schema { resource: 0, location: "/$defs/link59/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(59))] },
+        Schema { resource: 0, location: "/$defs/link60", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(182)), ("value", SchemaId(183))])] },
+        Schema { resource: 0, location: "/$defs/link60/properties/next", keywords: &[Keyword::Ref(SchemaId(184))] },
+        Schema { resource: 0, location: "/$defs/link60/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(60))] },
+        Schema { resource: 0, location: "/$defs/link61", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(185)), ("value", SchemaId(186))])] },
+        Schema { resource: 0, location: "/$defs/link61/properties/next", keywords: &[Keyword::Ref(SchemaId(187))] },
+        Schema { resource: 0, location: "/$defs/link61/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(61))] },
+        Schema { resource: 0, location: "/$defs/link62", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(188)), ("value", SchemaId(189))])] },
+        Schema { resource: 0, location: "/$defs/link62/properties/next", keywords: &[Keyword::Ref(SchemaId(190))] },
+        Schema { resource: 0, location: "/$defs/link62/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(62))] },
+        Schema { resource: 0, location: "/$defs/link63", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(191)), ("value", SchemaId(192))])] },
+        Schema { resource: 0, location: "/$defs/link63/properties/next", keywords: &[Keyword::Ref(SchemaId(193))] },
+        Schema { resource: 0, location: "/$defs/link63/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(63))] },
+        Schema { resource: 0, location: "/$defs/link64", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(194)), ("value", SchemaId(195))])] },
+        Schema { resource: 0, location: "/$defs/link64/properties/next", keywords: &[Keyword::Ref(SchemaId(196))] },
+        Schema { resource: 0, location: "/$defs/link64/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(64))] },
+        Schema { resource: 0, location: "/$defs/link65", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(197)), ("value", SchemaId(198))])] },
+        Schema { resource: 0, location: "/$defs/link65/properties/next", keywords: &[Keyword::Ref(SchemaId(199))] },
+        Schema { resource: 0, location: "/$defs/link65/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(65))] },
+        Schema { resource: 0, location: "/$defs/link66", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(200)), ("value", SchemaId(201))])] },
+        Schema { resource: 0, location: "/$defs/link66/properties/next", keywords: &[Keyword::Ref(SchemaId(202))] },
+        Schema { resource: 0, location: "/$defs/link66/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(66))] },
+        Schema { resource: 0, location: "/$defs/link67", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(203)), ("value", SchemaId(204))])] },
+        Schema { resource: 0, location: "/$defs/link67/properties/next", keywords: &[Keyword::Ref(SchemaId(205))] },
+        Schema { resource: 0, location: "/$defs/link67/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(67))] },
+        Schema { resource: 0, location: "/$defs/link68", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(206)), ("value", SchemaId(207))])] },
+        Schema { resource: 0, location: "/$defs/link68/properties/next", keywords: &[Keyword::Ref(SchemaId(208))] },
+        Schema { resource: 0, location: "/$defs/link68/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(68))] },
+        Schema { resource: 0, location: "/$defs/link69", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(209)), ("value", SchemaId(210))])] },
+        Schema { resource: 0, location: "/$defs/link69/properties/next", keywords: &[Keyword::Ref(SchemaId(211))] },
+        Schema { resource: 0, location: "/$defs/link69/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(69))] },
+        Schema { resource: 0, location: "/$defs/link70", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(212)), ("value", SchemaId(213))])] },
+        Schema { resource: 0, location: "/$defs/link70/properties/next", keywords: &[Keyword::Ref(SchemaId(214))] },
+        Schema { resource: 0, location: "/$defs/link70/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(70))] },
+        Schema { resource: 0, location: "/$defs/link71", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(215)), ("value", SchemaId(216))])] },
+        Schema { resource: 0, location: "/$defs/link71/properties/next", keywords: &[Keyword::Ref(SchemaId(217))] },
+        Schema { resource: 0, location: "/$defs/link71/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(71))] },
+        Schema { resource: 0, location: "/$defs/link72", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(218)), ("value", SchemaId(219))])] },
+        Schema { resource: 0, location: "/$defs/link72/properties/next", keywords: &[Keyword::Ref(SchemaId(220))] },
+        Schema { resource: 0, location: "/$defs/link72/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(72))] },
+        Schema { resource: 0, location: "/$defs/link73", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(221)), ("value", SchemaId(222))])] },
+        Schema { resource: 0, location: "/$defs/link73/properties/next", keywords: &[Keyword::Ref(SchemaId(223))] },
+        Schema { resource: 0, location: "/$defs/link73/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(73))] },
+        Schema { resource: 0, location: "/$defs/link74", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(224)), ("value", SchemaId(225))])] },
+        Schema { resource: 0, location: "/$defs/link74/properties/next", keywords: &[Keyword::Ref(SchemaId(226))] },
+        Schema { resource: 0, location: "/$defs/link74/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(74))] },
+        Schema { resource: 0, location: "/$defs/link75", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(227)), ("value", SchemaId(228))])] },
+        Schema { resource: 0, location: "/$defs/link75/properties/next", keywords: &[Keyword::Ref(SchemaId(229))] },
+        Schema { resource: 0, location: "/$defs/link75/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(75))] },
+        Schema { resource: 0, location: "/$defs/link76", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(230)), ("value", SchemaId(231))])] },
+        Schema { resource: 0, location: "/$defs/link76/properties/next", keywords: &[Keyword::Ref(SchemaId(232))] },
+        Schema { resource: 0, location: "/$defs/link76/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(76))] },
+        Schema { resource: 0, location: "/$defs/link77", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(233)), ("value", SchemaId(234))])] },
+        Schema { resource: 0, location: "/$defs/link77/properties/next", keywords: &[Keyword::Ref(SchemaId(235))] },
+        Schema { resource: 0, location: "/$defs/link77/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(77))] },
+        Schema { resource: 0, location: "/$defs/link78", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(236)), ("value", SchemaId(237))])] },
+        Schema { resource: 0, location: "/$defs/link78/properties/next", keywords: &[Keyword::Ref(SchemaId(238))] },
+        Schema { resource: 0, location: "/$defs/link78/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(78))] },
+        Schema { resource: 0, location: "/$defs/link79", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(239)), ("value", SchemaId(240))])] },
+        Schema { resource: 0, location: "/$defs/link79/properties/next", keywords: &[Keyword::Ref(SchemaId(241))] },
+        Schema { resource: 0, location: "/$defs/link79/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(79))] },
+        Schema { resource: 0, location: "/$defs/link80", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(242)), ("value", SchemaId(243))])] },
+        Schema { resource: 0, location: "/$defs/link80/properties/next", keywords: &[Keyword::Ref(SchemaId(244))] },
+        Schema { resource: 0, location: "/$defs/link80/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(80))] },
+        Schema { resource: 0, location: "/$defs/link81", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(245)), ("value", SchemaId(246))])] },
+        Schema { resource: 0, location: "/$defs/link81/properties/next", keywords: &[Keyword::Ref(SchemaId(247))] },
+        Schema { resource: 0, location: "/$defs/link81/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(81))] },
+        Schema { resource: 0, location: "/$defs/link82", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(248)), ("value", SchemaId(249))])] },
+        Schema { resource: 0, location: "/$defs/link82/properties/next", keywords: &[Keyword::Ref(SchemaId(250))] },
+        Schema { resource: 0, location: "/$defs/link82/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(82))] },
+        Schema { resource: 0, location: "/$defs/link83", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(251)), ("value", SchemaId(252))])] },
+        Schema { resource: 0, location: "/$defs/link83/properties/next", keywords: &[Keyword::Ref(SchemaId(253))] },
+        Schema { resource: 0, location: "/$defs/link83/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(83))] },
+        Schema { resource: 0, location: "/$defs/link84", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(254)), ("value", SchemaId(255))])] },
+        Schema { resource: 0, location: "/$defs/link84/properties/next", keywords: &[Keyword::Ref(SchemaId(256))] },
+        Schema { resource: 0, location: "/$defs/link84/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(84))] },
+        Schema { resource: 0, location: "/$defs/link85", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(257)), ("value", SchemaId(258))])] },
+        Schema { resource: 0, location: "/$defs/link85/properties/next", keywords: &[Keyword::Ref(SchemaId(259))] },
+        Schema { resource: 0, location: "/$defs/link85/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(85))] },
+        Schema { resource: 0, location: "/$defs/link86", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(260)), ("value", SchemaId(261))])] },
+        Schema { resource: 0, location: "/$defs/link86/properties/next", keywords: &[Keyword::Ref(SchemaId(262))] },
+        Schema { resource: 0, location: "/$defs/link86/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(86))] },
+        Schema { resource: 0, location: "/$defs/link87", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(263)), ("value", SchemaId(264))])] },
+        Schema { resource: 0, location: "/$defs/link87/properties/next", keywords: &[Keyword::Ref(SchemaId(265))] },
+        Schema { resource: 0, location: "/$defs/link87/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(87))] },
+        Schema { resource: 0, location: "/$defs/link88", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(266)), ("value", SchemaId(267))])] },
+        Schema { resource: 0, location: "/$defs/link88/properties/next", keywords: &[Keyword::Ref(SchemaId(268))] },
+        Schema { resource: 0, location: "/$defs/link88/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(88))] },
+        Schema { resource: 0, location: "/$defs/link89", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(269)), ("value", SchemaId(270))])] },
+        Schema { resource: 0, location: "/$defs/link89/properties/next", keywords: &[Keyword::Ref(SchemaId(271))] },
+        Schema { resource: 0, location: "/$defs/link89/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(89))] },
+        Schema { resource: 0, location: "/$defs/link90", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(272)), ("value", SchemaId(273))])] },
+        Schema { resource: 0, location: "/$defs/link90/properties/next", keywords: &[Keyword::Ref(SchemaId(274))] },
+        Schema { resource: 0, location: "/$defs/link90/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(90))] },
+        Schema { resource: 0, location: "/$defs/link91", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(275)), ("value", SchemaId(276))])] },
+        Schema { resource: 0, location: "/$defs/link91/properties/next", keywords: &[Keyword::Ref(SchemaId(277))] },
+        Schema { resource: 0, location: "/$defs/link91/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(91))] },
+        Schema { resource: 0, location: "/$defs/link92", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(278)), ("value", SchemaId(279))])] },
+        Schema { resource: 0, location: "/$defs/link92/properties/next", keywords: &[Keyword::Ref(SchemaId(280))] },
+        Schema { resource: 0, location: "/$defs/link92/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(92))] },
+        Schema { resource: 0, location: "/$defs/link93", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(281)), ("value", SchemaId(282))])] },
+        Schema { resource: 0, location: "/$defs/link93/properties/next", keywords: &[Keyword::Ref(SchemaId(283))] },
+        Schema { resource: 0, location: "/$defs/link93/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(93))] },
+        Schema { resource: 0, location: "/$defs/link94", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(284)), ("value", SchemaId(285))])] },
+        Schema { resource: 0, location: "/$defs/link94/properties/next", keywords: &[Keyword::Ref(SchemaId(286))] },
+        Schema { resource: 0, location: "/$defs/link94/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(94))] },
+        Schema { resource: 0, location: "/$defs/link95", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(287)), ("value", SchemaId(288))])] },
+        Schema { resource: 0, location: "/$defs/link95/properties/next", keywords: &[Keyword::Ref(SchemaId(289))] },
+        Schema { resource: 0, location: "/$defs/link95/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(95))] },
+        Schema { resource: 0, location: "/$defs/link96", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(290)), ("value", SchemaId(291))])] },
+        Schema { resource: 0, location: "/$defs/link96/properties/next", keywords: &[Keyword::Ref(SchemaId(292))] },
+        Schema { resource: 0, location: "/$defs/link96/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(96))] },
+        Schema { resource: 0, location: "/$defs/link97", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(293)), ("value", SchemaId(294))])] },
+        Schema { resource: 0, location: "/$defs/link97/properties/next", keywords: &[Keyword::Ref(SchemaId(295))] },
+        Schema { resource: 0, location: "/$defs/link97/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(97))] },
+        Schema { resource: 0, location: "/$defs/link98", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(296)), ("value", SchemaId(297))])] },
+        Schema { resource: 0, location: "/$defs/link98/properties/next", keywords: &[Keyword::Ref(SchemaId(298))] },
+        Schema { resource: 0, location: "/$defs/link98/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(98))] },
+        Schema { resource: 0, location: "/$defs/link99", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("value", SchemaId(299))])] },
+        Schema { resource: 0, location: "/$defs/link99/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(99))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

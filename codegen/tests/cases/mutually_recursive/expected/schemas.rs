@@ -13,114 +13,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/expression",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(2u32), SchemaId(3u32)],
-                    Some(
-                        &Choice {
-                            tag: "kind",
-                            branches: &[
-                                (Literal::String("literal"), 0usize),
-                                (Literal::String("call"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/expression/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/expression/oneOf/1",
-            keywords: &[Keyword::Ref(SchemaId(7u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/literal",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["kind", "value"]),
-                Keyword::Properties(
-                    &[("kind", SchemaId(5u32)), ("value", SchemaId(6u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/literal/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("literal"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/literal/properties/value",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/call",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["arguments", "kind"]),
-                Keyword::Properties(
-                    &[
-                        ("arguments", SchemaId(9u32)),
-                        ("kind", SchemaId(8u32)),
-                        ("otherwise", SchemaId(10u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/call/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("call"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/call/properties/arguments",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/call/properties/otherwise",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/arguments",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::MaxItems(2u64),
-                Keyword::Items {
-                    schema: SchemaId(12u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/arguments/items",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[SchemaId(2), SchemaId(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
+        Schema { resource: 0, location: "/$defs/expression/oneOf/0", keywords: &[Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/$defs/expression/oneOf/1", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/$defs/literal", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "value"]), Keyword::Properties(&[("kind", SchemaId(5)), ("value", SchemaId(6))])] },
+        Schema { resource: 0, location: "/$defs/literal/properties/kind", keywords: &[Keyword::Const(Literal::String("literal"))] },
+        Schema { resource: 0, location: "/$defs/literal/properties/value", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/$defs/call", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["arguments", "kind"]), Keyword::Properties(&[("arguments", SchemaId(9)), ("kind", SchemaId(8)), ("otherwise", SchemaId(10))])] },
+        Schema { resource: 0, location: "/$defs/call/properties/kind", keywords: &[Keyword::Const(Literal::String("call"))] },
+        Schema { resource: 0, location: "/$defs/call/properties/arguments", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/$defs/call/properties/otherwise", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/arguments", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: SchemaId(12), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/arguments/items", keywords: &[Keyword::Ref(SchemaId(1))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,44 +13,16 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(1u32)), ("b", SchemaId(2u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/a",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/b",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("c", SchemaId(3u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/b/properties/c",
-            keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/thing",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))])] },
+        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/properties/b", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", SchemaId(3))])] },
+        Schema { resource: 0, location: "/properties/b/properties/c", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
+        Schema { resource: 0, location: "/$defs/thing", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

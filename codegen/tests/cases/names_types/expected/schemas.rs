@@ -16,388 +16,69 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("contract", SchemaId(3u32)),
-                        ("default", SchemaId(10u32)),
-                        ("digit", SchemaId(21u32)),
-                        ("error", SchemaId(14u32)),
-                        ("from", SchemaId(11u32)),
-                        ("input", SchemaId(18u32)),
-                        ("inputStockLot", SchemaId(19u32)),
-                        ("key", SchemaId(7u32)),
-                        ("kind", SchemaId(4u32)),
-                        ("map", SchemaId(22u32)),
-                        ("option", SchemaId(1u32)),
-                        ("path", SchemaId(5u32)),
-                        ("read", SchemaId(8u32)),
-                        ("serialize", SchemaId(9u32)),
-                        ("stockLot", SchemaId(17u32)),
-                        ("stock_lot", SchemaId(16u32)),
-                        ("string", SchemaId(2u32)),
-                        ("tag", SchemaId(6u32)),
-                        ("undeclared", SchemaId(13u32)),
-                        ("validator", SchemaId(12u32)),
-                        ("violations", SchemaId(15u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/option",
-            keywords: &[Keyword::Ref(SchemaId(23u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/string",
-            keywords: &[Keyword::Ref(SchemaId(24u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/contract",
-            keywords: &[Keyword::Ref(SchemaId(25u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/kind",
-            keywords: &[Keyword::Ref(SchemaId(27u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/path",
-            keywords: &[Keyword::Ref(SchemaId(28u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/tag",
-            keywords: &[Keyword::Ref(SchemaId(29u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/key",
-            keywords: &[Keyword::Ref(SchemaId(36u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/read",
-            keywords: &[Keyword::Ref(SchemaId(37u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/serialize",
-            keywords: &[Keyword::Ref(SchemaId(38u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/default",
-            keywords: &[Keyword::Ref(SchemaId(40u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/from",
-            keywords: &[Keyword::Ref(SchemaId(41u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/validator",
-            keywords: &[Keyword::Ref(SchemaId(43u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/undeclared",
-            keywords: &[Keyword::Ref(SchemaId(45u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/error",
-            keywords: &[Keyword::Ref(SchemaId(47u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/violations",
-            keywords: &[Keyword::Ref(SchemaId(49u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/stock_lot",
-            keywords: &[Keyword::Ref(SchemaId(50u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/stockLot",
-            keywords: &[Keyword::Ref(SchemaId(51u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/input",
-            keywords: &[Keyword::Ref(SchemaId(52u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/inputStockLot",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(20u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/inputStockLot/properties/a",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/digit",
-            keywords: &[Keyword::Ref(SchemaId(53u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/map",
-            keywords: &[Keyword::Ref(SchemaId(54u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/option",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/string",
-            keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/contract",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("json", SchemaId(26u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/contract/properties/json",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/kind",
-            keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/path",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(30u32), SchemaId(34u32)],
-                    Some(
-                        &Choice {
-                            tag: "tag",
-                            branches: &[
-                                (Literal::String("x"), 0usize),
-                                (Literal::String("y"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag/oneOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["tag"]),
-                Keyword::Properties(
-                    &[
-                        ("rest", SchemaId(32u32)),
-                        ("tag", SchemaId(31u32)),
-                        ("value", SchemaId(33u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag/oneOf/0/properties/tag",
-            keywords: &[Keyword::Const(Literal::String("x"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag/oneOf/0/properties/rest",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag/oneOf/0/properties/value",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag/oneOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["tag"]),
-                Keyword::Properties(&[("tag", SchemaId(35u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag/oneOf/1/properties/tag",
-            keywords: &[Keyword::Const(Literal::String("y"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/key",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/read",
-            keywords: &[Keyword::Type(Types::BOOLEAN)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/serialize",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("serializer", SchemaId(39u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/serialize/properties/serializer",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/default",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/from",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(42u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/from/items",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/validator",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(44u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/validator/properties/a",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/undeclared",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(46u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/undeclared/properties/a",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/error",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("error", SchemaId(48u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/error/properties/error",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/violations",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock_lot",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stockLot",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/input",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/1st",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/map",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(55u32),
-                    declared: &[],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/map/additionalProperties",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag",
-            keywords: &[Keyword::AllOf(&[SchemaId(29u32), SchemaId(30u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tag",
-            keywords: &[Keyword::AllOf(&[SchemaId(29u32), SchemaId(34u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("contract", SchemaId(3)), ("default", SchemaId(10)), ("digit", SchemaId(21)), ("error", SchemaId(14)), ("from", SchemaId(11)), ("input", SchemaId(18)), ("inputStockLot", SchemaId(19)), ("key", SchemaId(7)), ("kind", SchemaId(4)), ("map", SchemaId(22)), ("option", SchemaId(1)), ("path", SchemaId(5)), ("read", SchemaId(8)), ("serialize", SchemaId(9)), ("stockLot", SchemaId(17)), ("stock_lot", SchemaId(16)), ("string", SchemaId(2)), ("tag", SchemaId(6)), ("undeclared", SchemaId(13)), ("validator", SchemaId(12)), ("violations", SchemaId(15))])] },
+        Schema { resource: 0, location: "/properties/option", keywords: &[Keyword::Ref(SchemaId(23))] },
+        Schema { resource: 0, location: "/properties/string", keywords: &[Keyword::Ref(SchemaId(24))] },
+        Schema { resource: 0, location: "/properties/contract", keywords: &[Keyword::Ref(SchemaId(25))] },
+        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Ref(SchemaId(27))] },
+        Schema { resource: 0, location: "/properties/path", keywords: &[Keyword::Ref(SchemaId(28))] },
+        Schema { resource: 0, location: "/properties/tag", keywords: &[Keyword::Ref(SchemaId(29))] },
+        Schema { resource: 0, location: "/properties/key", keywords: &[Keyword::Ref(SchemaId(36))] },
+        Schema { resource: 0, location: "/properties/read", keywords: &[Keyword::Ref(SchemaId(37))] },
+        Schema { resource: 0, location: "/properties/serialize", keywords: &[Keyword::Ref(SchemaId(38))] },
+        Schema { resource: 0, location: "/properties/default", keywords: &[Keyword::Ref(SchemaId(40))] },
+        Schema { resource: 0, location: "/properties/from", keywords: &[Keyword::Ref(SchemaId(41))] },
+        Schema { resource: 0, location: "/properties/validator", keywords: &[Keyword::Ref(SchemaId(43))] },
+        Schema { resource: 0, location: "/properties/undeclared", keywords: &[Keyword::Ref(SchemaId(45))] },
+        Schema { resource: 0, location: "/properties/error", keywords: &[Keyword::Ref(SchemaId(47))] },
+        Schema { resource: 0, location: "/properties/violations", keywords: &[Keyword::Ref(SchemaId(49))] },
+        Schema { resource: 0, location: "/properties/stock_lot", keywords: &[Keyword::Ref(SchemaId(50))] },
+        Schema { resource: 0, location: "/properties/stockLot", keywords: &[Keyword::Ref(SchemaId(51))] },
+        Schema { resource: 0, location: "/properties/input", keywords: &[Keyword::Ref(SchemaId(52))] },
+        Schema { resource: 0, location: "/properties/inputStockLot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(20))])] },
+        Schema { resource: 0, location: "/properties/inputStockLot/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/digit", keywords: &[Keyword::Ref(SchemaId(53))] },
+        Schema { resource: 0, location: "/properties/map", keywords: &[Keyword::Ref(SchemaId(54))] },
+        Schema { resource: 0, location: "/$defs/option", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/$defs/string", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        Schema { resource: 0, location: "/$defs/contract", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("json", SchemaId(26))])] },
+        Schema { resource: 0, location: "/$defs/contract/properties/json", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
+        Schema { resource: 0, location: "/$defs/path", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/tag", keywords: &[Keyword::OneOf(&[SchemaId(30), SchemaId(34)], Some(&Choice { tag: "tag", branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
+        Schema { resource: 0, location: "/$defs/tag/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("rest", SchemaId(32)), ("tag", SchemaId(31)), ("value", SchemaId(33))])] },
+        Schema { resource: 0, location: "/$defs/tag/oneOf/0/properties/tag", keywords: &[Keyword::Const(Literal::String("x"))] },
+        Schema { resource: 0, location: "/$defs/tag/oneOf/0/properties/rest", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/tag/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: 0, location: "/$defs/tag/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("tag", SchemaId(35))])] },
+        Schema { resource: 0, location: "/$defs/tag/oneOf/1/properties/tag", keywords: &[Keyword::Const(Literal::String("y"))] },
+        Schema { resource: 0, location: "/$defs/key", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/$defs/read", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: 0, location: "/$defs/serialize", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("serializer", SchemaId(39))])] },
+        Schema { resource: 0, location: "/$defs/serialize/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/default", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/$defs/from", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(42), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/from/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/validator", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(44))])] },
+        Schema { resource: 0, location: "/$defs/validator/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/undeclared", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(46))])] },
+        Schema { resource: 0, location: "/$defs/undeclared/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("error", SchemaId(48))])] },
+        Schema { resource: 0, location: "/$defs/error/properties/error", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/violations", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        Schema { resource: 0, location: "/$defs/stock_lot", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/stockLot", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/$defs/input", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/1st", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(55), declared: &[], patterns: &[] }] },
+        Schema { resource: 0, location: "/$defs/map/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[SchemaId(29), SchemaId(30)])] },
+        Schema { resource: 0, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[SchemaId(29), SchemaId(34)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,38 +13,15 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["id"]),
-                Keyword::Properties(&[("id", SchemaId(1u32)), ("name", SchemaId(2u32))]),
-                Keyword::Not(SchemaId(3u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/not",
-            keywords: &[Keyword::Required(&["name", "old"])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(1)), ("name", SchemaId(2))]), Keyword::Not(SchemaId(3))] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/not", keywords: &[Keyword::Required(&["name", "old"])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -14,104 +14,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("list", SchemaId(7u32)),
-                        ("nothing", SchemaId(11u32)),
-                        ("number", SchemaId(3u32)),
-                        ("short", SchemaId(5u32)),
-                        ("word", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/word",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::Not(SchemaId(2u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/word/not",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("bad"), Literal::String("worse")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/number",
-            keywords: &[Keyword::Not(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/number/not",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::Not(SchemaId(6u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short/not",
-            keywords: &[Keyword::MinLength(3u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(8u32),
-                    from: 0usize,
-                },
-                Keyword::Not(SchemaId(9u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/not",
-            keywords: &[
-                Keyword::Contains {
-                    schema: SchemaId(10u32),
-                    min: None,
-                    max: None,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/not/contains",
-            keywords: &[Keyword::Const(Literal::Number(Number::int(0)))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/nothing",
-            keywords: &[Keyword::Not(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/nothing/not",
-            keywords: &[],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", SchemaId(7)), ("nothing", SchemaId(11)), ("number", SchemaId(3)), ("short", SchemaId(5)), ("word", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/word", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(SchemaId(2))] },
+        Schema { resource: 0, location: "/properties/word/not", keywords: &[Keyword::Enum(&[Literal::String("bad"), Literal::String("worse")])] },
+        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Not(SchemaId(4))] },
+        Schema { resource: 0, location: "/properties/number/not", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(SchemaId(6))] },
+        Schema { resource: 0, location: "/properties/short/not", keywords: &[Keyword::MinLength(3)] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(8), from: 0 }, Keyword::Not(SchemaId(9))] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/list/not", keywords: &[Keyword::Contains { schema: SchemaId(10), min: None, max: None }] },
+        Schema { resource: 0, location: "/properties/list/not/contains", keywords: &[Keyword::Const(Literal::Number(Number::int(0)))] },
+        Schema { resource: 0, location: "/properties/nothing", keywords: &[Keyword::Not(SchemaId(12))] },
+        Schema { resource: 0, location: "/properties/nothing/not", keywords: &[] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,60 +13,17 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("any", SchemaId(1u32)),
-                        ("least", SchemaId(2u32)),
-                        ("named", SchemaId(4u32)),
-                        ("small", SchemaId(3u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/any",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/least",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/small",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::int(0)),
-                Keyword::Maximum(Number::int(9)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/named",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/serial",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::ExclusiveMinimum(Number::int(9223372036854775807)),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", SchemaId(1)), ("least", SchemaId(2)), ("named", SchemaId(4)), ("small", SchemaId(3))])] },
+        Schema { resource: 0, location: "/properties/any", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: 0, location: "/properties/small", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(9))] },
+        Schema { resource: 0, location: "/properties/named", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/$defs/serial", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(9223372036854775807))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

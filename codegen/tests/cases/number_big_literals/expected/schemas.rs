@@ -14,65 +14,16 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("edge", SchemaId(1u32)),
-                        ("few", SchemaId(3u32)),
-                        ("one", SchemaId(2u32)),
-                        ("unit", SchemaId(4u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/edge",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::Minimum(Number::literal("-1e400")),
-                Keyword::Maximum(Number::literal("123456789012345678901234567890.5")),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/one",
-            keywords: &[
-                Keyword::Const(Literal::Number(Number::literal("100000000000000000000"))),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/few",
-            keywords: &[
-                Keyword::Enum(
-                    &[
-                        Literal::Number(Number::literal("1e100")),
-                        Literal::Number(Number::decimal(1, 1)),
-                        Literal::Number(Number::int(0)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/unit",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::Const(Literal::Number(Number::decimal(100, 1))),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("edge", SchemaId(1)), ("few", SchemaId(3)), ("one", SchemaId(2)), ("unit", SchemaId(4))])] },
+        Schema { resource: 0, location: "/properties/edge", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::literal("-1e400")), Keyword::Maximum(Number::literal("123456789012345678901234567890.5"))] },
+        Schema { resource: 0, location: "/properties/one", keywords: &[Keyword::Const(Literal::Number(Number::literal("100000000000000000000")))] },
+        Schema { resource: 0, location: "/properties/few", keywords: &[Keyword::Enum(&[Literal::Number(Number::literal("1e100")), Literal::Number(Number::decimal(1, 1)), Literal::Number(Number::int(0))])] },
+        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Const(Literal::Number(Number::decimal(100, 1)))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

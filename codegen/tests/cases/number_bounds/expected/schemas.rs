@@ -13,89 +13,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("byte", SchemaId(6u32)),
-                        ("closed", SchemaId(2u32)),
-                        ("count", SchemaId(3u32)),
-                        ("fraction", SchemaId(4u32)),
-                        ("open", SchemaId(1u32)),
-                        ("unsigned", SchemaId(5u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/open",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::ExclusiveMinimum(Number::int(0)),
-                Keyword::ExclusiveMaximum(Number::int(1)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/closed",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::Minimum(Number::decimal(1, 1)),
-                Keyword::Maximum(Number::decimal(3, 1)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/count",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::ExclusiveMinimum(Number::int(0)),
-                Keyword::ExclusiveMaximum(Number::int(10)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/fraction",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::decimal(-15, 1)),
-                Keyword::Maximum(Number::decimal(15, 1)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/unsigned",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::int(0)),
-                Keyword::Maximum(Number::literal("18446744073709551615")),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/byte",
-            keywords: &[Keyword::Ref(SchemaId(7u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/byte",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::int(0)),
-                Keyword::Maximum(Number::int(255)),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("byte", SchemaId(6)), ("closed", SchemaId(2)), ("count", SchemaId(3)), ("fraction", SchemaId(4)), ("open", SchemaId(1)), ("unsigned", SchemaId(5))])] },
+        Schema { resource: 0, location: "/properties/open", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(1))] },
+        Schema { resource: 0, location: "/properties/closed", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(1, 1)), Keyword::Maximum(Number::decimal(3, 1))] },
+        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(10))] },
+        Schema { resource: 0, location: "/properties/fraction", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-15, 1)), Keyword::Maximum(Number::decimal(15, 1))] },
+        Schema { resource: 0, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("18446744073709551615"))] },
+        Schema { resource: 0, location: "/properties/byte", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/$defs/byte", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(255))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,70 +13,17 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("big", SchemaId(5u32)),
-                        ("half", SchemaId(4u32)),
-                        ("price", SchemaId(1u32)),
-                        ("step", SchemaId(3u32)),
-                        ("tenth", SchemaId(2u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/price",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::Minimum(Number::int(0)),
-                Keyword::MultipleOf(Number::decimal(1, 2)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/tenth",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::MultipleOf(Number::decimal(1, 1)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/step",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::MultipleOf(Number::int(3)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/half",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::MultipleOf(Number::decimal(25, 1)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/big",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::MultipleOf(Number::literal("1e-10")),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("big", SchemaId(5)), ("half", SchemaId(4)), ("price", SchemaId(1)), ("step", SchemaId(3)), ("tenth", SchemaId(2))])] },
+        Schema { resource: 0, location: "/properties/price", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::MultipleOf(Number::decimal(1, 2))] },
+        Schema { resource: 0, location: "/properties/tenth", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(1, 1))] },
+        Schema { resource: 0, location: "/properties/step", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::int(3))] },
+        Schema { resource: 0, location: "/properties/half", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::decimal(25, 1))] },
+        Schema { resource: 0, location: "/properties/big", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::literal("1e-10"))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

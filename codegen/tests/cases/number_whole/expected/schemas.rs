@@ -14,67 +14,17 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("count", SchemaId(1u32)),
-                        ("kind", SchemaId(4u32)),
-                        ("list", SchemaId(2u32)),
-                        ("tag", SchemaId(5u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/count",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Maximum(Number::int(100)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(3u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/kind",
-            keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/tag",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Enum(
-                    &[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))],
-                ),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", SchemaId(1)), ("kind", SchemaId(4)), ("list", SchemaId(2)), ("tag", SchemaId(5))])] },
+        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(3), from: 0 }] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
+        Schema { resource: 0, location: "/properties/tag", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

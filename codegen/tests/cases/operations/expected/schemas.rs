@@ -14,202 +14,38 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/parameters/0/schema",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/parameters/0/schema",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(8u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/parameters/1/schema",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::int(0)),
-                Keyword::Maximum(Number::int(3)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/parameters/2/schema",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(4u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/parameters/2/schema/items",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("crew"), Literal::String("cargo")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/responses/200/headers/ETag/schema",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema",
-            keywords: &[Keyword::Ref(SchemaId(15u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema",
-            keywords: &[Keyword::Ref(SchemaId(18u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships/post/requestBody/content/application~1json/schema",
-            keywords: &[Keyword::Ref(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/paths/~1ships/post/responses/201/content/application~1json/schema",
-            keywords: &[Keyword::Ref(SchemaId(15u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/responses/Refused/content/application~1problem+json/schema",
-            keywords: &[Keyword::Ref(SchemaId(18u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/ShipId",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::MinLength(1u64),
-                Keyword::MaxLength(4u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/NewShip",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["name"]),
-                Keyword::Properties(
-                    &[("hull", SchemaId(14u32)), ("name", SchemaId(13u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/NewShip/properties/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/NewShip/properties/hull",
-            keywords: &[
-                Keyword::Enum(
-                    &[Literal::String("S"), Literal::String("M"), Literal::String("L")],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Ship",
-            keywords: &[
-                Keyword::Required(&["id"]),
-                Keyword::Properties(&[("id", SchemaId(17u32))]),
-                Keyword::AllOf(&[SchemaId(16u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Ship/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Ship/properties/id",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["status", "type"]),
-                Keyword::Properties(
-                    &[
-                        ("code", SchemaId(21u32)),
-                        ("errors", SchemaId(24u32)),
-                        ("status", SchemaId(20u32)),
-                        ("type", SchemaId(19u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/type",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/status",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::int(400)),
-                Keyword::Maximum(Number::int(599)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/code",
-            keywords: &[Keyword::AnyOf(&[SchemaId(22u32), SchemaId(23u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/code/anyOf/0",
-            keywords: &[Keyword::Const(Literal::String("NOT_FOUND"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/code/anyOf/1",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/errors",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(25u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/errors/items",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("pointer", SchemaId(26u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/components/schemas/Problem/properties/errors/items/properties/pointer",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/parameters/0/schema", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(8)] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/parameters/1/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(3))] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/parameters/2/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(4), from: 0 }] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/parameters/2/schema/items", keywords: &[Keyword::Enum(&[Literal::String("crew"), Literal::String("cargo")])] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/responses/200/headers/ETag/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(15))] },
+        Schema { resource: 0, location: "/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(18))] },
+        Schema { resource: 0, location: "/paths/~1ships/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(12))] },
+        Schema { resource: 0, location: "/paths/~1ships/post/responses/201/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(15))] },
+        Schema { resource: 0, location: "/components/responses/Refused/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(18))] },
+        Schema { resource: 0, location: "/components/schemas/ShipId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(4)] },
+        Schema { resource: 0, location: "/components/schemas/NewShip", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("hull", SchemaId(14)), ("name", SchemaId(13))])] },
+        Schema { resource: 0, location: "/components/schemas/NewShip/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/components/schemas/NewShip/properties/hull", keywords: &[Keyword::Enum(&[Literal::String("S"), Literal::String("M"), Literal::String("L")])] },
+        Schema { resource: 0, location: "/components/schemas/Ship", keywords: &[Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(17))]), Keyword::AllOf(&[SchemaId(16)])] },
+        Schema { resource: 0, location: "/components/schemas/Ship/allOf/0", keywords: &[Keyword::Ref(SchemaId(12))] },
+        Schema { resource: 0, location: "/components/schemas/Ship/properties/id", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["status", "type"]), Keyword::Properties(&[("code", SchemaId(21)), ("errors", SchemaId(24)), ("status", SchemaId(20)), ("type", SchemaId(19))])] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(400)), Keyword::Maximum(Number::int(599))] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/code", keywords: &[Keyword::AnyOf(&[SchemaId(22), SchemaId(23)], None)] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/code/anyOf/0", keywords: &[Keyword::Const(Literal::String("NOT_FOUND"))] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/code/anyOf/1", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(25), from: 0 }] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/errors/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("pointer", SchemaId(26))])] },
+        Schema { resource: 0, location: "/components/schemas/Problem/properties/errors/items/properties/pointer", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,67 +13,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("list", SchemaId(3u32)),
-                        ("number", SchemaId(2u32)),
-                        ("object", SchemaId(5u32)),
-                        ("text", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/text",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/number",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(4u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/object",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(6u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/object/properties/a",
-            keywords: &[Keyword::Type(Types::BOOLEAN)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", SchemaId(3)), ("number", SchemaId(2)), ("object", SchemaId(5)), ("text", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(4), from: 0 }] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/object", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(6))])] },
+        Schema { resource: 0, location: "/properties/object/properties/a", keywords: &[Keyword::Type(Types::BOOLEAN)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    Number, pattern::Pattern,
+    Number, pattern::{self, Pattern},
     schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,84 +14,22 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("name", SchemaId(1u32))]),
-                Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(2u32))]),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(3u32),
-                    declared: &["name"],
-                    patterns: &[&PATTERN_0],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/patternProperties/^[a-z]{2}$",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/additionalProperties",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/alone",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(5u32))]),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(6u32),
-                    declared: &[],
-                    patterns: &[&PATTERN_0],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/alone/patternProperties/^[a-z]{2}$",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/alone/additionalProperties",
-            keywords: &[Keyword::False],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(1))]), Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["name"], patterns: &[&PATTERN_0] }] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/$defs/alone", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(5))]), Keyword::AdditionalProperties { schema: SchemaId(6), declared: &[], patterns: &[&PATTERN_0] }] },
+        Schema { resource: 0, location: "/$defs/alone/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/alone/additionalProperties", keywords: &[Keyword::False] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]{2}$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^[a-z]{2}$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: true,
-        atoms: &[
-            ::contract_runtime::pattern::Atom::Class {
-                class: ::contract_runtime::pattern::Class {
-                    ascii: 0x7fffffe000000000000000000000000,
-                    ranges: &[],
-                },
-                min: 2,
-                max: 2,
-            },
-        ],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]{2}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 2, max: 2 }] }) };

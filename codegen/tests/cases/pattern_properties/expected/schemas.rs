@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::Pattern,
+    pattern::{self, Pattern},
     schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,53 +14,22 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::PatternProperties(
-                    &[(&PATTERN_1, SchemaId(1u32)), (&PATTERN_0, SchemaId(2u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/patternProperties/^x-",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/patternProperties/-id$",
-            keywords: &[Keyword::MinLength(2u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PatternProperties(&[(&PATTERN_1, SchemaId(1)), (&PATTERN_0, SchemaId(2))])] },
+        Schema { resource: 0, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/patternProperties/-id$", keywords: &[Keyword::MinLength(2)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `-id$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "-id$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: false,
-        end: true,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("-id")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "-id$", program: pattern::Program::Sequence(pattern::Sequence { start: false, end: true, atoms: &[pattern::Atom::Literal("-id")] }) };
 
 /// `^x-`
-pub(super) static PATTERN_1: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^x-",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: false,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("x-")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_1: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    Number, pattern::Pattern,
+    Number, pattern::{self, Pattern},
     schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,66 +14,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("plain", SchemaId(2u32)), ("x-known", SchemaId(1u32))],
-                ),
-                Keyword::PatternProperties(
-                    &[(&PATTERN_1, SchemaId(3u32)), (&PATTERN_0, SchemaId(4u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/x-known",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/plain",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/patternProperties/^x-",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/patternProperties/^plain$",
-            keywords: &[Keyword::Maximum(Number::int(9))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("plain", SchemaId(2)), ("x-known", SchemaId(1))]), Keyword::PatternProperties(&[(&PATTERN_1, SchemaId(3)), (&PATTERN_0, SchemaId(4))])] },
+        Schema { resource: 0, location: "/properties/x-known", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: 0, location: "/properties/plain", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/patternProperties/^plain$", keywords: &[Keyword::Maximum(Number::int(9))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^plain$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^plain$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: true,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("plain")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^plain$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Literal("plain")] }) };
 
 /// `^x-`
-pub(super) static PATTERN_1: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^x-",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: false,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("x-")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_1: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

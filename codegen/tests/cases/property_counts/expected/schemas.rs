@@ -13,43 +13,15 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["a"]),
-                Keyword::Properties(&[("a", SchemaId(1u32)), ("b", SchemaId(2u32))]),
-                Keyword::MinProperties(2u64),
-                Keyword::MaxProperties(3u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/a",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/b",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/map",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::MinProperties(1u64),
-                Keyword::MaxProperties(2u64),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))]), Keyword::MinProperties(2), Keyword::MaxProperties(3)] },
+        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/b", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/$defs/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::MinProperties(1), Keyword::MaxProperties(2)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::Pattern,
+    pattern::{self, Pattern},
     schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,81 +14,22 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("Known", SchemaId(1u32)), ("ok", SchemaId(2u32))],
-                ),
-                Keyword::PropertyNames(SchemaId(3u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/Known",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/ok",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/propertyNames",
-            keywords: &[Keyword::MaxLength(4u64), Keyword::Pattern(&PATTERN_0)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/codes",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(6u32),
-                    declared: &[],
-                    patterns: &[],
-                },
-                Keyword::PropertyNames(SchemaId(5u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/codes/propertyNames",
-            keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/codes/additionalProperties",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("Known", SchemaId(1)), ("ok", SchemaId(2))]), Keyword::PropertyNames(SchemaId(3))] },
+        Schema { resource: 0, location: "/properties/Known", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/ok", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/propertyNames", keywords: &[Keyword::MaxLength(4), Keyword::Pattern(&PATTERN_0)] },
+        Schema { resource: 0, location: "/$defs/codes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(6), declared: &[], patterns: &[] }, Keyword::PropertyNames(SchemaId(5))] },
+        Schema { resource: 0, location: "/$defs/codes/propertyNames", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        Schema { resource: 0, location: "/$defs/codes/additionalProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]+$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^[a-z]+$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: true,
-        atoms: &[
-            ::contract_runtime::pattern::Atom::Class {
-                class: ::contract_runtime::pattern::Class {
-                    ascii: 0x7fffffe000000000000000000000000,
-                    ranges: &[],
-                },
-                min: 1,
-                max: ::contract_runtime::pattern::UNBOUNDED,
-            },
-        ],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };

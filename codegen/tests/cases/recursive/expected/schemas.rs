@@ -13,88 +13,21 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["name"]),
-                Keyword::Properties(
-                    &[
-                        ("byName", SchemaId(8u32)),
-                        ("children", SchemaId(6u32)),
-                        ("name", SchemaId(1u32)),
-                        ("parent", SchemaId(2u32)),
-                        ("twin", SchemaId(3u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/parent",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/twin",
-            keywords: &[Keyword::OneOf(&[SchemaId(4u32), SchemaId(5u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/twin/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/twin/oneOf/1",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/children",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(7u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/children/items",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/byName",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(9u32),
-                    declared: &[],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/byName/additionalProperties",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("byName", SchemaId(8)), ("children", SchemaId(6)), ("name", SchemaId(1)), ("parent", SchemaId(2)), ("twin", SchemaId(3))])] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/parent", keywords: &[Keyword::Ref(SchemaId(0))] },
+        Schema { resource: 0, location: "/properties/twin", keywords: &[Keyword::OneOf(&[SchemaId(4), SchemaId(5)], None)] },
+        Schema { resource: 0, location: "/properties/twin/oneOf/0", keywords: &[Keyword::Ref(SchemaId(0))] },
+        Schema { resource: 0, location: "/properties/twin/oneOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(7), from: 0 }] },
+        Schema { resource: 0, location: "/properties/children/items", keywords: &[Keyword::Ref(SchemaId(0))] },
+        Schema { resource: 0, location: "/properties/byName", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(9), declared: &[], patterns: &[] }] },
+        Schema { resource: 0, location: "/properties/byName/additionalProperties", keywords: &[Keyword::Ref(SchemaId(0))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

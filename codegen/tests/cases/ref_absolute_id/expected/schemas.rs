@@ -13,45 +13,17 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/short",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3u64)],
-        },
-        Schema {
-            resource: 1u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("name", SchemaId(3u32)), ("tag", SchemaId(4u32))]),
-            ],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/tag",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/$defs/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(3)), ("tag", SchemaId(4))])] },
+        Schema { resource: 1, location: "/properties/name", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 1, location: "/properties/tag", keywords: &[Keyword::Ref(SchemaId(0))] },
     ],
     resources: &[
-        Resource {
-            uri: "https://example.com/shared/names.json",
-            dynamic_anchors: &[],
-        },
-        Resource {
-            uri: "https://example.com/v1/root.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "https://example.com/shared/names.json", dynamic_anchors: &[] },
+        Resource { uri: "https://example.com/v1/root.json", dynamic_anchors: &[] },
     ],
 };

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    Number, pattern::Pattern,
+    Number, pattern::{self, Pattern},
     schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,69 +14,22 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("id", SchemaId(1u32)), ("other", SchemaId(2u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/other",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/a",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)],
-        },
-        Schema {
-            resource: 1u32,
-            location: "",
-            keywords: &[],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/$defs/c",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(1)), ("other", SchemaId(2))])] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 0, location: "/properties/other", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/$defs/a", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)] },
+        Schema { resource: 1, location: "", keywords: &[] },
+        Schema { resource: 1, location: "/$defs/c", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
-        Resource {
-            uri: "file:///other.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
+        Resource { uri: "file:///other.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]+$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^[a-z]+$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: true,
-        atoms: &[
-            ::contract_runtime::pattern::Atom::Class {
-                class: ::contract_runtime::pattern::Class {
-                    ascii: 0x7fffffe000000000000000000000000,
-                    ranges: &[],
-                },
-                min: 1,
-                max: ::contract_runtime::pattern::UNBOUNDED,
-            },
-        ],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };

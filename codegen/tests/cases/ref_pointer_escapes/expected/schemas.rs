@@ -13,90 +13,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("both", SchemaId(6u32)),
-                        ("percent", SchemaId(3u32)),
-                        ("quote", SchemaId(4u32)),
-                        ("slash", SchemaId(1u32)),
-                        ("space", SchemaId(5u32)),
-                        ("tilde", SchemaId(2u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/slash",
-            keywords: &[Keyword::Ref(SchemaId(7u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/tilde",
-            keywords: &[Keyword::Ref(SchemaId(8u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/percent",
-            keywords: &[Keyword::Ref(SchemaId(9u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/quote",
-            keywords: &[Keyword::Ref(SchemaId(10u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/space",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/both",
-            keywords: &[Keyword::Ref(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/a~1b",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/c~0d",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/e%f",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/g\"h",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/i j",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/k~1~0%l",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("both", SchemaId(6)), ("percent", SchemaId(3)), ("quote", SchemaId(4)), ("slash", SchemaId(1)), ("space", SchemaId(5)), ("tilde", SchemaId(2))])] },
+        Schema { resource: 0, location: "/properties/slash", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/properties/tilde", keywords: &[Keyword::Ref(SchemaId(8))] },
+        Schema { resource: 0, location: "/properties/percent", keywords: &[Keyword::Ref(SchemaId(9))] },
+        Schema { resource: 0, location: "/properties/quote", keywords: &[Keyword::Ref(SchemaId(10))] },
+        Schema { resource: 0, location: "/properties/space", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/properties/both", keywords: &[Keyword::Ref(SchemaId(12))] },
+        Schema { resource: 0, location: "/$defs/a~1b", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(1)] },
+        Schema { resource: 0, location: "/$defs/c~0d", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2)] },
+        Schema { resource: 0, location: "/$defs/e%f", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: 0, location: "/$defs/g\"h", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        Schema { resource: 0, location: "/$defs/i j", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: 0, location: "/$defs/k~1~0%l", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

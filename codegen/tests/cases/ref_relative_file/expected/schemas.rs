@@ -13,58 +13,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["size"]),
-                Keyword::Properties(
-                    &[("size", SchemaId(1u32)), ("whole", SchemaId(2u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/size",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/whole",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 1u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("part", SchemaId(4u32)), ("size", SchemaId(5u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/part",
-            keywords: &[Keyword::Ref(SchemaId(0u32))],
-        },
-        Schema {
-            resource: 1u32,
-            location: "/properties/size",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("size", SchemaId(1)), ("whole", SchemaId(2))])] },
+        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: 0, location: "/properties/whole", keywords: &[Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("part", SchemaId(4)), ("size", SchemaId(5))])] },
+        Schema { resource: 1, location: "/properties/part", keywords: &[Keyword::Ref(SchemaId(0))] },
+        Schema { resource: 1, location: "/properties/size", keywords: &[Keyword::Ref(SchemaId(1))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///parts/part.json",
-            dynamic_anchors: &[],
-        },
-        Resource {
-            uri: "file:///root.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///parts/part.json", dynamic_anchors: &[] },
+        Resource { uri: "file:///root.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,51 +13,16 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("count", SchemaId(2u32)), ("name", SchemaId(1u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::MaxLength(4u64), Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/count",
-            keywords: &[Keyword::Minimum(Number::int(5)), Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/name",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::MinLength(2u64),
-                Keyword::MaxLength(8u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/count",
-            keywords: &[
-                Keyword::Type(Types::INTEGER),
-                Keyword::Minimum(Number::int(0)),
-                Keyword::Maximum(Number::int(10)),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", SchemaId(2)), ("name", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::MaxLength(4), Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Minimum(Number::int(5)), Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(8)] },
+        Schema { resource: 0, location: "/$defs/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(10))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

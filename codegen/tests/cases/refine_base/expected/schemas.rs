@@ -13,161 +13,32 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/page",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["hasMore", "items"]),
-                Keyword::Properties(
-                    &[("hasMore", SchemaId(4u32)), ("items", SchemaId(2u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/page/properties/items",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::MaxItems(3u64),
-                Keyword::Items {
-                    schema: SchemaId(3u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/page/properties/items/items",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/page/properties/hasMore",
-            keywords: &[Keyword::Type(Types::BOOLEAN)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/thing",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["id"]),
-                Keyword::Properties(&[("id", SchemaId(6u32)), ("note", SchemaId(7u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/thing/properties/id",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/thing/properties/note",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/notedPage",
-            keywords: &[
-                Keyword::Properties(&[("items", SchemaId(10u32))]),
-                Keyword::AllOf(&[SchemaId(9u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/notedPage/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/notedPage/properties/items",
-            keywords: &[
-                Keyword::MaxItems(2u64),
-                Keyword::Items {
-                    schema: SchemaId(11u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/notedPage/properties/items/items",
-            keywords: &[Keyword::Required(&["note"])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shipPage",
-            keywords: &[
-                Keyword::Required(&["total"]),
-                Keyword::Properties(
-                    &[("items", SchemaId(14u32)), ("total", SchemaId(16u32))],
-                ),
-                Keyword::AllOf(&[SchemaId(13u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shipPage/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shipPage/properties/items",
-            keywords: &[
-                Keyword::Items {
-                    schema: SchemaId(15u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shipPage/properties/items/items",
-            keywords: &[Keyword::Ref(SchemaId(17u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/shipPage/properties/total",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship",
-            keywords: &[
-                Keyword::Required(&["hull"]),
-                Keyword::Properties(
-                    &[("hull", SchemaId(19u32)), ("note", SchemaId(20u32))],
-                ),
-                Keyword::AllOf(&[SchemaId(18u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship/properties/hull",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship/properties/note",
-            keywords: &[Keyword::MaxLength(3u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/page", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items"]), Keyword::Properties(&[("hasMore", SchemaId(4)), ("items", SchemaId(2))])] },
+        Schema { resource: 0, location: "/$defs/page/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: SchemaId(3), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/page/properties/items/items", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/$defs/page/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: 0, location: "/$defs/thing", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(6)), ("note", SchemaId(7))])] },
+        Schema { resource: 0, location: "/$defs/thing/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/thing/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/notedPage", keywords: &[Keyword::Properties(&[("items", SchemaId(10))]), Keyword::AllOf(&[SchemaId(9)])] },
+        Schema { resource: 0, location: "/$defs/notedPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/notedPage/properties/items", keywords: &[Keyword::MaxItems(2), Keyword::Items { schema: SchemaId(11), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/notedPage/properties/items/items", keywords: &[Keyword::Required(&["note"])] },
+        Schema { resource: 0, location: "/$defs/shipPage", keywords: &[Keyword::Required(&["total"]), Keyword::Properties(&[("items", SchemaId(14)), ("total", SchemaId(16))]), Keyword::AllOf(&[SchemaId(13)])] },
+        Schema { resource: 0, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: SchemaId(15), from: 0 }] },
+        Schema { resource: 0, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(SchemaId(17))] },
+        Schema { resource: 0, location: "/$defs/shipPage/properties/total", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/$defs/ship", keywords: &[Keyword::Required(&["hull"]), Keyword::Properties(&[("hull", SchemaId(19)), ("note", SchemaId(20))]), Keyword::AllOf(&[SchemaId(18)])] },
+        Schema { resource: 0, location: "/$defs/ship/allOf/0", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/$defs/ship/properties/note", keywords: &[Keyword::MaxLength(3)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

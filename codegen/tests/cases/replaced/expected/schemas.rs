@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::Pattern,
+    pattern::{self, Pattern},
     schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,103 +14,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["temperature"]),
-                Keyword::Properties(
-                    &[
-                        ("history", SchemaId(2u32)),
-                        ("inline", SchemaId(7u32)),
-                        ("outside", SchemaId(4u32)),
-                        ("temperature", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/temperature",
-            keywords: &[Keyword::Ref(SchemaId(8u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/history",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(3u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/history/items",
-            keywords: &[Keyword::Ref(SchemaId(8u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/outside",
-            keywords: &[Keyword::AnyOf(&[SchemaId(5u32), SchemaId(6u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/outside/anyOf/0",
-            keywords: &[Keyword::Ref(SchemaId(8u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/outside/anyOf/1",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/inline",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/temperature",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["temperature"]), Keyword::Properties(&[("history", SchemaId(2)), ("inline", SchemaId(7)), ("outside", SchemaId(4)), ("temperature", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/temperature", keywords: &[Keyword::Ref(SchemaId(8))] },
+        Schema { resource: 0, location: "/properties/history", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(3), from: 0 }] },
+        Schema { resource: 0, location: "/properties/history/items", keywords: &[Keyword::Ref(SchemaId(8))] },
+        Schema { resource: 0, location: "/properties/outside", keywords: &[Keyword::AnyOf(&[SchemaId(5), SchemaId(6)], None)] },
+        Schema { resource: 0, location: "/properties/outside/anyOf/0", keywords: &[Keyword::Ref(SchemaId(8))] },
+        Schema { resource: 0, location: "/properties/outside/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/properties/inline", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        Schema { resource: 0, location: "/$defs/temperature", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^-?[0-9]+ °C$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^-?[0-9]+ °C$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: true,
-        atoms: &[
-            ::contract_runtime::pattern::Atom::Class {
-                class: ::contract_runtime::pattern::Class {
-                    ascii: 0x200000000000,
-                    ranges: &[],
-                },
-                min: 0,
-                max: 1,
-            },
-            ::contract_runtime::pattern::Atom::Class {
-                class: ::contract_runtime::pattern::Class {
-                    ascii: 0x3ff000000000000,
-                    ranges: &[],
-                },
-                min: 1,
-                max: ::contract_runtime::pattern::UNBOUNDED,
-            },
-            ::contract_runtime::pattern::Atom::Literal(" °C"),
-        ],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^-?[0-9]+ °C$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x200000000000, ranges: &[] }, min: 0, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }, pattern::Atom::Literal(" °C")] }) };

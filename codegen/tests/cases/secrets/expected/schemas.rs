@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::Pattern,
+    pattern::{self, Pattern},
     schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,123 +14,28 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["password"]),
-                Keyword::Properties(
-                    &[
-                        ("list", SchemaId(4u32)),
-                        ("maybe", SchemaId(6u32)),
-                        ("nullable", SchemaId(9u32)),
-                        ("password", SchemaId(1u32)),
-                        ("pin", SchemaId(3u32)),
-                        ("token", SchemaId(2u32)),
-                        ("user", SchemaId(10u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/password",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/token",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/pin",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::Pattern(&PATTERN_0),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(5u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe",
-            keywords: &[Keyword::AnyOf(&[SchemaId(7u32), SchemaId(8u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe/anyOf/0",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe/anyOf/1",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/nullable",
-            keywords: &[Keyword::Ref(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/user",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/token",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/nullableToken",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::MinLength(3u64),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["password"]), Keyword::Properties(&[("list", SchemaId(4)), ("maybe", SchemaId(6)), ("nullable", SchemaId(9)), ("password", SchemaId(1)), ("pin", SchemaId(3)), ("token", SchemaId(2)), ("user", SchemaId(10))])] },
+        Schema { resource: 0, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8)] },
+        Schema { resource: 0, location: "/properties/token", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/properties/pin", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_0)] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[SchemaId(7), SchemaId(8)], None)] },
+        Schema { resource: 0, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Ref(SchemaId(11))] },
+        Schema { resource: 0, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/properties/nullable", keywords: &[Keyword::Ref(SchemaId(12))] },
+        Schema { resource: 0, location: "/properties/user", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/token", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)] },
+        Schema { resource: 0, location: "/$defs/nullableToken", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(3)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^\d{4}$`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^\\d{4}$",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: true,
-        atoms: &[
-            ::contract_runtime::pattern::Atom::Class {
-                class: ::contract_runtime::pattern::Class {
-                    ascii: 0x3ff000000000000,
-                    ranges: &[],
-                },
-                min: 4,
-                max: 4,
-            },
-        ],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^\\d{4}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 4, max: 4 }] }) };

@@ -13,55 +13,16 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("empty", SchemaId(3u32)),
-                        ("exact", SchemaId(2u32)),
-                        ("short", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::MinLength(1u64),
-                Keyword::MaxLength(3u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/exact",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/empty",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(0u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/two",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::MinLength(2u64),
-                Keyword::MaxLength(2u64),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("empty", SchemaId(3)), ("exact", SchemaId(2)), ("short", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(3)] },
+        Schema { resource: 0, location: "/properties/exact", keywords: &[Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/properties/empty", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(0)] },
+        Schema { resource: 0, location: "/$defs/two", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(2)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    Number, pattern::Pattern,
+    Number, pattern::{self, Pattern},
     schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,132 +14,29 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["must"]),
-                Keyword::Properties(
-                    &[
-                        ("inner", SchemaId(9u32)),
-                        ("level", SchemaId(6u32)),
-                        ("list", SchemaId(7u32)),
-                        ("may", SchemaId(2u32)),
-                        ("must", SchemaId(1u32)),
-                        ("nullable", SchemaId(11u32)),
-                        ("ref", SchemaId(3u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/must",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::MinLength(1u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/may",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::INTEGER)),
-                Keyword::Minimum(Number::int(1)),
-                Keyword::Maximum(Number::int(5)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/ref",
-            keywords: &[Keyword::AnyOf(&[SchemaId(4u32), SchemaId(5u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/ref/anyOf/0",
-            keywords: &[Keyword::Ref(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/ref/anyOf/1",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/level",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::Enum(
-                    &[Literal::String("low"), Literal::String("high"), Literal::Null],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::ARRAY)),
-                Keyword::Items {
-                    schema: SchemaId(8u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/list/items",
-            keywords: &[Keyword::Type(Types::NULL.or(Types::BOOLEAN))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/inner",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::OBJECT)),
-                Keyword::Required(&["a"]),
-                Keyword::Properties(&[("a", SchemaId(10u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/inner/properties/a",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/nullable",
-            keywords: &[Keyword::Ref(SchemaId(13u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/maybe",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::Pattern(&PATTERN_0),
-            ],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["must"]), Keyword::Properties(&[("inner", SchemaId(9)), ("level", SchemaId(6)), ("list", SchemaId(7)), ("may", SchemaId(2)), ("must", SchemaId(1)), ("nullable", SchemaId(11)), ("ref", SchemaId(3))])] },
+        Schema { resource: 0, location: "/properties/must", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/may", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(5))] },
+        Schema { resource: 0, location: "/properties/ref", keywords: &[Keyword::AnyOf(&[SchemaId(4), SchemaId(5)], None)] },
+        Schema { resource: 0, location: "/properties/ref/anyOf/0", keywords: &[Keyword::Ref(SchemaId(12))] },
+        Schema { resource: 0, location: "/properties/ref/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
+        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::NULL.or(Types::ARRAY)), Keyword::Items { schema: SchemaId(8), from: 0 }] },
+        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::NULL.or(Types::BOOLEAN))] },
+        Schema { resource: 0, location: "/properties/inner", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(10))])] },
+        Schema { resource: 0, location: "/properties/inner/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/nullable", keywords: &[Keyword::Ref(SchemaId(13))] },
+        Schema { resource: 0, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: 0, location: "/$defs/maybe", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_0)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^m`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^m",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: false,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("m")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^m", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("m")] }) };

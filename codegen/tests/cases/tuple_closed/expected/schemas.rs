@@ -13,115 +13,25 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("named", SchemaId(5u32)),
-                        ("point", SchemaId(1u32)),
-                        ("short", SchemaId(6u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/point",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::MinItems(2u64),
-                Keyword::PrefixItems(&[SchemaId(2u32), SchemaId(3u32)]),
-                Keyword::Items {
-                    schema: SchemaId(4u32),
-                    from: 2usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/point/prefixItems/0",
-            keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/point/prefixItems/1",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/point/items",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/named",
-            keywords: &[Keyword::Ref(SchemaId(10u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::PrefixItems(&[SchemaId(7u32), SchemaId(8u32)]),
-                Keyword::Items {
-                    schema: SchemaId(9u32),
-                    from: 2usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short/prefixItems/0",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short/prefixItems/1",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/short/items",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/pair",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::MinItems(2u64),
-                Keyword::MaxItems(2u64),
-                Keyword::PrefixItems(&[SchemaId(11u32), SchemaId(12u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/pair/prefixItems/0",
-            keywords: &[Keyword::Ref(SchemaId(13u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/pair/prefixItems/1",
-            keywords: &[
-                Keyword::Type(Types::NULL.or(Types::STRING)),
-                Keyword::MaxLength(2u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/key",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("named", SchemaId(5)), ("point", SchemaId(1)), ("short", SchemaId(6))])] },
+        Schema { resource: 0, location: "/properties/point", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::PrefixItems(&[SchemaId(2), SchemaId(3)]), Keyword::Items { schema: SchemaId(4), from: 2 }] },
+        Schema { resource: 0, location: "/properties/point/prefixItems/0", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/properties/point/prefixItems/1", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/properties/point/items", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/properties/named", keywords: &[Keyword::Ref(SchemaId(10))] },
+        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(7), SchemaId(8)]), Keyword::Items { schema: SchemaId(9), from: 2 }] },
+        Schema { resource: 0, location: "/properties/short/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/short/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/short/items", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/$defs/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::MaxItems(2), Keyword::PrefixItems(&[SchemaId(11), SchemaId(12)])] },
+        Schema { resource: 0, location: "/$defs/pair/prefixItems/0", keywords: &[Keyword::Ref(SchemaId(13))] },
+        Schema { resource: 0, location: "/$defs/pair/prefixItems/1", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(2)] },
+        Schema { resource: 0, location: "/$defs/key", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,63 +13,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[("loose", SchemaId(5u32)), ("row", SchemaId(1u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/row",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::PrefixItems(&[SchemaId(2u32), SchemaId(3u32)]),
-                Keyword::Items {
-                    schema: SchemaId(4u32),
-                    from: 2usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/row/prefixItems/0",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/row/prefixItems/1",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/row/items",
-            keywords: &[Keyword::Type(Types::BOOLEAN)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/loose",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::PrefixItems(&[SchemaId(6u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/loose/prefixItems/0",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", SchemaId(5)), ("row", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(2), SchemaId(3)]), Keyword::Items { schema: SchemaId(4), from: 2 }] },
+        Schema { resource: 0, location: "/properties/row/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/row/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/properties/row/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: 0, location: "/properties/loose", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(6)])] },
+        Schema { resource: 0, location: "/properties/loose/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,53 +13,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::PrefixItems(&[SchemaId(1u32)]),
-                Keyword::AnyOf(&[SchemaId(2u32), SchemaId(5u32)], None),
-                Keyword::UnevaluatedItems(SchemaId(6u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/prefixItems/0",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0",
-            keywords: &[Keyword::PrefixItems(&[SchemaId(3u32), SchemaId(4u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0/prefixItems/0",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0/prefixItems/1",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1",
-            keywords: &[Keyword::MaxItems(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/unevaluatedItems",
-            keywords: &[Keyword::False],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(1)]), Keyword::AnyOf(&[SchemaId(2), SchemaId(5)], None), Keyword::UnevaluatedItems(SchemaId(6))] },
+        Schema { resource: 0, location: "/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::PrefixItems(&[SchemaId(3), SchemaId(4)])] },
+        Schema { resource: 0, location: "/anyOf/0/prefixItems/0", keywords: &[] },
+        Schema { resource: 0, location: "/anyOf/0/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::MaxItems(1)] },
+        Schema { resource: 0, location: "/unevaluatedItems", keywords: &[Keyword::False] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

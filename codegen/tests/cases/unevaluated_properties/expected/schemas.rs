@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::Pattern,
+    pattern::{self, Pattern},
     schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -14,138 +14,33 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/base",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["id"]),
-                Keyword::Properties(&[("id", SchemaId(2u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/base/properties/id",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed",
-            keywords: &[
-                Keyword::AllOf(&[SchemaId(4u32), SchemaId(5u32)]),
-                Keyword::If {
-                    condition: SchemaId(8u32),
-                    then: Some(SchemaId(9u32)),
-                    otherwise: None,
-                },
-                Keyword::UnevaluatedProperties(SchemaId(12u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/allOf/1",
-            keywords: &[
-                Keyword::Properties(&[("name", SchemaId(6u32))]),
-                Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(7u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/allOf/1/properties/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/allOf/1/patternProperties/^x-",
-            keywords: &[],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/if",
-            keywords: &[Keyword::Required(&["kind"])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/then",
-            keywords: &[
-                Keyword::Properties(
-                    &[("kind", SchemaId(10u32)), ("months", SchemaId(11u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/then/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("k"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/then/properties/months",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/closed/unevaluatedProperties",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/typed",
-            keywords: &[
-                Keyword::AllOf(&[SchemaId(14u32)]),
-                Keyword::UnevaluatedProperties(SchemaId(15u32)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/typed/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(1u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/typed/unevaluatedProperties",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/holder",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("inner", SchemaId(17u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/holder/properties/inner",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 0, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(2))])] },
+        Schema { resource: 0, location: "/$defs/base/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/closed", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(5)]), Keyword::If { condition: SchemaId(8), then: Some(SchemaId(9)), otherwise: None }, Keyword::UnevaluatedProperties(SchemaId(12))] },
+        Schema { resource: 0, location: "/$defs/closed/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/closed/allOf/1", keywords: &[Keyword::Properties(&[("name", SchemaId(6))]), Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(7))])] },
+        Schema { resource: 0, location: "/$defs/closed/allOf/1/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/$defs/closed/allOf/1/patternProperties/^x-", keywords: &[] },
+        Schema { resource: 0, location: "/$defs/closed/if", keywords: &[Keyword::Required(&["kind"])] },
+        Schema { resource: 0, location: "/$defs/closed/then", keywords: &[Keyword::Properties(&[("kind", SchemaId(10)), ("months", SchemaId(11))])] },
+        Schema { resource: 0, location: "/$defs/closed/then/properties/kind", keywords: &[Keyword::Const(Literal::String("k"))] },
+        Schema { resource: 0, location: "/$defs/closed/then/properties/months", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/$defs/closed/unevaluatedProperties", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "/$defs/typed", keywords: &[Keyword::AllOf(&[SchemaId(14)]), Keyword::UnevaluatedProperties(SchemaId(15))] },
+        Schema { resource: 0, location: "/$defs/typed/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
+        Schema { resource: 0, location: "/$defs/typed/unevaluatedProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: 0, location: "/$defs/holder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("inner", SchemaId(17))])] },
+        Schema { resource: 0, location: "/$defs/holder/properties/inner", keywords: &[Keyword::Ref(SchemaId(3))] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^x-`
-pub(super) static PATTERN_0: Pattern = ::contract_runtime::pattern::Pattern {
-    source: "^x-",
-    program: ::contract_runtime::pattern::Program::Sequence(::contract_runtime::pattern::Sequence {
-        start: true,
-        end: false,
-        atoms: &[::contract_runtime::pattern::Atom::Literal("x-")],
-    }),
-};
+#[rustfmt::skip]
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

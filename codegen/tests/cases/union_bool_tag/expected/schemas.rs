@@ -13,79 +13,20 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(1u32), SchemaId(4u32)],
-                    Some(
-                        &Choice {
-                            tag: "ok",
-                            branches: &[
-                                (Literal::Bool(true), 0usize),
-                                (Literal::Bool(false), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["ok", "value"]),
-                Keyword::Properties(&[("ok", SchemaId(2u32)), ("value", SchemaId(3u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/ok",
-            keywords: &[Keyword::Const(Literal::Bool(true))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/value",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["error", "ok"]),
-                Keyword::Properties(&[("error", SchemaId(6u32)), ("ok", SchemaId(5u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/properties/ok",
-            keywords: &[Keyword::Const(Literal::Bool(false))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/properties/error",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(1u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(4u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(4)], Some(&Choice { tag: "ok", branches: &[(Literal::Bool(true), 0), (Literal::Bool(false), 1)] }))] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ok", "value"]), Keyword::Properties(&[("ok", SchemaId(2)), ("value", SchemaId(3))])] },
+        Schema { resource: 0, location: "/oneOf/0/properties/ok", keywords: &[Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: 0, location: "/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["error", "ok"]), Keyword::Properties(&[("error", SchemaId(6)), ("ok", SchemaId(5))])] },
+        Schema { resource: 0, location: "/oneOf/1/properties/ok", keywords: &[Keyword::Const(Literal::Bool(false))] },
+        Schema { resource: 0, location: "/oneOf/1/properties/error", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(1)])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

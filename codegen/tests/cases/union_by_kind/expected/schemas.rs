@@ -14,122 +14,25 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("id", SchemaId(1u32)),
-                        ("maybe", SchemaId(9u32)),
-                        ("value", SchemaId(2u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[
-                Keyword::Type(Types::INTEGER.or(Types::STRING)),
-                Keyword::Minimum(Number::int(1)),
-                Keyword::MinLength(1u64),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(3u32), SchemaId(4u32), SchemaId(5u32), SchemaId(7u32)],
-                    None,
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value/oneOf/0",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value/oneOf/1",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::MultipleOf(Number::decimal(5, 1)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value/oneOf/2",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(6u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value/oneOf/2/items",
-            keywords: &[Keyword::Type(Types::BOOLEAN)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value/oneOf/3",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["name"]),
-                Keyword::Properties(&[("name", SchemaId(8u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value/oneOf/3/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe",
-            keywords: &[
-                Keyword::AnyOf(
-                    &[SchemaId(10u32), SchemaId(11u32), SchemaId(12u32)],
-                    None,
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe/anyOf/0",
-            keywords: &[Keyword::Type(Types::BOOLEAN)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe/anyOf/1",
-            keywords: &[Keyword::Type(Types::NULL)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/maybe/anyOf/2",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::Const(Literal::String("unset")),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/value",
-            keywords: &[Keyword::AllOf(&[SchemaId(2u32), SchemaId(7u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(1)), ("maybe", SchemaId(9)), ("value", SchemaId(2))])] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING)), Keyword::Minimum(Number::int(1)), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/value", keywords: &[Keyword::OneOf(&[SchemaId(3), SchemaId(4), SchemaId(5), SchemaId(7)], None)] },
+        Schema { resource: 0, location: "/properties/value/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: 0, location: "/properties/value/oneOf/1", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(5, 1))] },
+        Schema { resource: 0, location: "/properties/value/oneOf/2", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(6), from: 0 }] },
+        Schema { resource: 0, location: "/properties/value/oneOf/2/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: 0, location: "/properties/value/oneOf/3", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(8))])] },
+        Schema { resource: 0, location: "/properties/value/oneOf/3/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[SchemaId(10), SchemaId(11), SchemaId(12)], None)] },
+        Schema { resource: 0, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: 0, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: 0, location: "/properties/maybe/anyOf/2", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("unset"))] },
+        Schema { resource: 0, location: "/properties/value", keywords: &[Keyword::AllOf(&[SchemaId(2), SchemaId(7)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

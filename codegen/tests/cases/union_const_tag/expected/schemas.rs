@@ -16,93 +16,21 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(1u32), SchemaId(4u32)],
-                    Some(
-                        &Choice {
-                            tag: "op",
-                            branches: &[
-                                (Literal::String("add"), 0usize),
-                                (Literal::String("remove-all"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["amount", "op"]),
-                Keyword::Properties(
-                    &[("amount", SchemaId(3u32)), ("op", SchemaId(2u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/op",
-            keywords: &[Keyword::Const(Literal::String("add"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/amount",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["op"]),
-                Keyword::Properties(
-                    &[("op", SchemaId(5u32)), ("reason", SchemaId(6u32))],
-                ),
-                Keyword::AdditionalProperties {
-                    schema: SchemaId(7u32),
-                    declared: &["op", "reason"],
-                    patterns: &[],
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/properties/op",
-            keywords: &[Keyword::Const(Literal::String("remove-all"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/properties/reason",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/additionalProperties",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(1u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(4u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(4)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove-all"), 1)] }))] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "op"]), Keyword::Properties(&[("amount", SchemaId(3)), ("op", SchemaId(2))])] },
+        Schema { resource: 0, location: "/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
+        Schema { resource: 0, location: "/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("op", SchemaId(5)), ("reason", SchemaId(6))]), Keyword::AdditionalProperties { schema: SchemaId(7), declared: &["op", "reason"], patterns: &[] }] },
+        Schema { resource: 0, location: "/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("remove-all"))] },
+        Schema { resource: 0, location: "/oneOf/1/properties/reason", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/oneOf/1/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(1)])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

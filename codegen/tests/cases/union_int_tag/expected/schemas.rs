@@ -16,103 +16,23 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::AnyOf(
-                    &[SchemaId(1u32), SchemaId(4u32), SchemaId(7u32)],
-                    Some(
-                        &Choice {
-                            tag: "version",
-                            branches: &[
-                                (Literal::Number(Number::int(1)), 0usize),
-                                (Literal::Number(Number::int(2)), 1usize),
-                                (Literal::Number(Number::int(-3)), 2usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["version"]),
-                Keyword::Properties(
-                    &[("name", SchemaId(3u32)), ("version", SchemaId(2u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0/properties/version",
-            keywords: &[Keyword::Const(Literal::Number(Number::int(1)))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["title", "version"]),
-                Keyword::Properties(
-                    &[("title", SchemaId(6u32)), ("version", SchemaId(5u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1/properties/version",
-            keywords: &[Keyword::Const(Literal::Number(Number::int(2)))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1/properties/title",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/2",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["version"]),
-                Keyword::Properties(&[("version", SchemaId(8u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/2/properties/version",
-            keywords: &[Keyword::Enum(&[Literal::Number(Number::int(-3))])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(1u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(4u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(7u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AnyOf(&[SchemaId(1), SchemaId(4), SchemaId(7)], Some(&Choice { tag: "version", branches: &[(Literal::Number(Number::int(1)), 0), (Literal::Number(Number::int(2)), 1), (Literal::Number(Number::int(-3)), 2)] }))] },
+        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("name", SchemaId(3)), ("version", SchemaId(2))])] },
+        Schema { resource: 0, location: "/anyOf/0/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
+        Schema { resource: 0, location: "/anyOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["title", "version"]), Keyword::Properties(&[("title", SchemaId(6)), ("version", SchemaId(5))])] },
+        Schema { resource: 0, location: "/anyOf/1/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(2)))] },
+        Schema { resource: 0, location: "/anyOf/1/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/anyOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("version", SchemaId(8))])] },
+        Schema { resource: 0, location: "/anyOf/2/properties/version", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(-3))])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(1)])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(7)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -16,128 +16,26 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(1u32), SchemaId(2u32)],
-                    Some(
-                        &Choice {
-                            tag: "area",
-                            branches: &[
-                                (Literal::String("ship"), 0usize),
-                                (Literal::String("stock"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1",
-            keywords: &[Keyword::Ref(SchemaId(6u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["area"]),
-                Keyword::Properties(
-                    &[("area", SchemaId(4u32)), ("hull", SchemaId(5u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship/properties/area",
-            keywords: &[Keyword::Const(Literal::String("ship"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/ship/properties/hull",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["area", "op"]),
-                Keyword::Properties(&[("area", SchemaId(7u32))]),
-                Keyword::OneOf(
-                    &[SchemaId(8u32), SchemaId(11u32)],
-                    Some(
-                        &Choice {
-                            tag: "op",
-                            branches: &[
-                                (Literal::String("set"), 0usize),
-                                (Literal::String("clear"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock/properties/area",
-            keywords: &[Keyword::Const(Literal::String("stock"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock/oneOf/0",
-            keywords: &[
-                Keyword::Required(&["amount"]),
-                Keyword::Properties(
-                    &[("amount", SchemaId(10u32)), ("op", SchemaId(9u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock/oneOf/0/properties/op",
-            keywords: &[Keyword::Const(Literal::String("set"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock/oneOf/0/properties/amount",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock/oneOf/1",
-            keywords: &[Keyword::Properties(&[("op", SchemaId(12u32))])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock/oneOf/1/properties/op",
-            keywords: &[Keyword::Const(Literal::String("clear"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock",
-            keywords: &[Keyword::AllOf(&[SchemaId(6u32), SchemaId(8u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stock",
-            keywords: &[Keyword::AllOf(&[SchemaId(6u32), SchemaId(11u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2)], Some(&Choice { tag: "area", branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Ref(SchemaId(6))] },
+        Schema { resource: 0, location: "/$defs/ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area"]), Keyword::Properties(&[("area", SchemaId(4)), ("hull", SchemaId(5))])] },
+        Schema { resource: 0, location: "/$defs/ship/properties/area", keywords: &[Keyword::Const(Literal::String("ship"))] },
+        Schema { resource: 0, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area", "op"]), Keyword::Properties(&[("area", SchemaId(7))]), Keyword::OneOf(&[SchemaId(8), SchemaId(11)], Some(&Choice { tag: "op", branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
+        Schema { resource: 0, location: "/$defs/stock/properties/area", keywords: &[Keyword::Const(Literal::String("stock"))] },
+        Schema { resource: 0, location: "/$defs/stock/oneOf/0", keywords: &[Keyword::Required(&["amount"]), Keyword::Properties(&[("amount", SchemaId(10)), ("op", SchemaId(9))])] },
+        Schema { resource: 0, location: "/$defs/stock/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("set"))] },
+        Schema { resource: 0, location: "/$defs/stock/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/$defs/stock/oneOf/1", keywords: &[Keyword::Properties(&[("op", SchemaId(12))])] },
+        Schema { resource: 0, location: "/$defs/stock/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("clear"))] },
+        Schema { resource: 0, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(8)])] },
+        Schema { resource: 0, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(11)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

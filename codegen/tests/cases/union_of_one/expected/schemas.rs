@@ -16,64 +16,18 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(1u32)],
-                    Some(
-                        &Choice {
-                            tag: "op",
-                            branches: &[(Literal::String("set-quantity"), 0usize)],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(2u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/setQuantity",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["op", "quantity"]),
-                Keyword::Properties(
-                    &[("op", SchemaId(3u32)), ("quantity", SchemaId(4u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/setQuantity/properties/op",
-            keywords: &[Keyword::Const(Literal::String("set-quantity"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/setQuantity/properties/quantity",
-            keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/plain",
-            keywords: &[Keyword::AnyOf(&[SchemaId(6u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/plain/anyOf/0",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2u64)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(2))] },
+        Schema { resource: 0, location: "/$defs/setQuantity", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op", "quantity"]), Keyword::Properties(&[("op", SchemaId(3)), ("quantity", SchemaId(4))])] },
+        Schema { resource: 0, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
+        Schema { resource: 0, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: 0, location: "/$defs/plain", keywords: &[Keyword::AnyOf(&[SchemaId(6)], None)] },
+        Schema { resource: 0, location: "/$defs/plain/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,105 +13,23 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("events", SchemaId(1u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/events",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::Items {
-                    schema: SchemaId(2u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/events/items",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(4u32), SchemaId(7u32)],
-                    Some(
-                        &Choice {
-                            tag: "type",
-                            branches: &[
-                                (Literal::String("joined"), 0usize),
-                                (Literal::String("left"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event/oneOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["type"]),
-                Keyword::Properties(&[("at", SchemaId(6u32)), ("type", SchemaId(5u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event/oneOf/0/properties/type",
-            keywords: &[Keyword::Const(Literal::String("joined"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event/oneOf/0/properties/at",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event/oneOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["type"]),
-                Keyword::Properties(
-                    &[("type", SchemaId(8u32)), ("unknown", SchemaId(9u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event/oneOf/1/properties/type",
-            keywords: &[Keyword::Const(Literal::String("left"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event/oneOf/1/properties/unknown",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event",
-            keywords: &[Keyword::AllOf(&[SchemaId(3u32), SchemaId(4u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/event",
-            keywords: &[Keyword::AllOf(&[SchemaId(3u32), SchemaId(7u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("events", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/events", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(2), from: 0 }] },
+        Schema { resource: 0, location: "/properties/events/items", keywords: &[Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::OneOf(&[SchemaId(4), SchemaId(7)], Some(&Choice { tag: "type", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
+        Schema { resource: 0, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("at", SchemaId(6)), ("type", SchemaId(5))])] },
+        Schema { resource: 0, location: "/$defs/event/oneOf/0/properties/type", keywords: &[Keyword::Const(Literal::String("joined"))] },
+        Schema { resource: 0, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", SchemaId(8)), ("unknown", SchemaId(9))])] },
+        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/type", keywords: &[Keyword::Const(Literal::String("left"))] },
+        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/unknown", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::AllOf(&[SchemaId(3), SchemaId(4)])] },
+        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::AllOf(&[SchemaId(3), SchemaId(7)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,53 +13,17 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("id", SchemaId(1u32)),
-                        ("name", SchemaId(2u32)),
-                        ("note", SchemaId(3u32)),
-                    ],
-                ),
-                Keyword::AnyOf(&[SchemaId(4u32), SchemaId(5u32)], None),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/note",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0",
-            keywords: &[Keyword::Required(&["id"])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1",
-            keywords: &[Keyword::Required(&["name"])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(1)), ("name", SchemaId(2)), ("note", SchemaId(3))]), Keyword::AnyOf(&[SchemaId(4), SchemaId(5)], None)] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::Required(&["id"])] },
+        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::Required(&["name"])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

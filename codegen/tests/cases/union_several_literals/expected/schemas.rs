@@ -13,109 +13,23 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(1u32), SchemaId(2u32), SchemaId(3u32)],
-                    Some(
-                        &Choice {
-                            tag: "state",
-                            branches: &[
-                                (Literal::String("STORED"), 0usize),
-                                (Literal::String("RESERVED"), 0usize),
-                                (Literal::String("MOVED"), 1usize),
-                                (Literal::String("LENT"), 1usize),
-                                (Literal::String("GONE"), 2usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1",
-            keywords: &[Keyword::Ref(SchemaId(8u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/2",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["state"]),
-                Keyword::Properties(&[("state", SchemaId(4u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/2/properties/state",
-            keywords: &[Keyword::Const(Literal::String("GONE"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stored",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["place", "state"]),
-                Keyword::Properties(
-                    &[("place", SchemaId(7u32)), ("state", SchemaId(6u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stored/properties/state",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("STORED"), Literal::String("RESERVED")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/stored/properties/place",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/moved",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["state"]),
-                Keyword::Properties(
-                    &[("state", SchemaId(9u32)), ("to", SchemaId(10u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/moved/properties/state",
-            keywords: &[
-                Keyword::Enum(&[Literal::String("MOVED"), Literal::String("LENT")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/moved/properties/to",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(3u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2), SchemaId(3)], Some(&Choice { tag: "state", branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Ref(SchemaId(8))] },
+        Schema { resource: 0, location: "/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", SchemaId(4))])] },
+        Schema { resource: 0, location: "/oneOf/2/properties/state", keywords: &[Keyword::Const(Literal::String("GONE"))] },
+        Schema { resource: 0, location: "/$defs/stored", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["place", "state"]), Keyword::Properties(&[("place", SchemaId(7)), ("state", SchemaId(6))])] },
+        Schema { resource: 0, location: "/$defs/stored/properties/state", keywords: &[Keyword::Enum(&[Literal::String("STORED"), Literal::String("RESERVED")])] },
+        Schema { resource: 0, location: "/$defs/stored/properties/place", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/$defs/moved", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", SchemaId(9)), ("to", SchemaId(10))])] },
+        Schema { resource: 0, location: "/$defs/moved/properties/state", keywords: &[Keyword::Enum(&[Literal::String("MOVED"), Literal::String("LENT")])] },
+        Schema { resource: 0, location: "/$defs/moved/properties/to", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(3)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -13,113 +13,24 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["id", "kind"]),
-                Keyword::Properties(
-                    &[
-                        ("id", SchemaId(1u32)),
-                        ("kind", SchemaId(2u32)),
-                        ("note", SchemaId(3u32)),
-                    ],
-                ),
-                Keyword::OneOf(
-                    &[SchemaId(4u32), SchemaId(8u32)],
-                    Some(
-                        &Choice {
-                            tag: "kind",
-                            branches: &[
-                                (Literal::String("named"), 0usize),
-                                (Literal::String("bare"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/id",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/kind",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/note",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[
-                Keyword::Required(&["name"]),
-                Keyword::Properties(
-                    &[
-                        ("kind", SchemaId(5u32)),
-                        ("name", SchemaId(6u32)),
-                        ("note", SchemaId(7u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("named"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/name",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0/properties/note",
-            keywords: &[Keyword::MinLength(1u64)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1",
-            keywords: &[
-                Keyword::Properties(
-                    &[("kind", SchemaId(9u32)), ("name", SchemaId(10u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/properties/kind",
-            keywords: &[Keyword::Const(Literal::String("bare"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1/properties/name",
-            keywords: &[Keyword::False],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(4u32)])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AllOf(&[SchemaId(0u32), SchemaId(8u32)])],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", SchemaId(1)), ("kind", SchemaId(2)), ("note", SchemaId(3))]), Keyword::OneOf(&[SchemaId(4), SchemaId(8)], Some(&Choice { tag: "kind", branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
+        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Required(&["name"]), Keyword::Properties(&[("kind", SchemaId(5)), ("name", SchemaId(6)), ("note", SchemaId(7))])] },
+        Schema { resource: 0, location: "/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("named"))] },
+        Schema { resource: 0, location: "/oneOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/oneOf/0/properties/note", keywords: &[Keyword::MinLength(1)] },
+        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(9)), ("name", SchemaId(10))])] },
+        Schema { resource: 0, location: "/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("bare"))] },
+        Schema { resource: 0, location: "/oneOf/1/properties/name", keywords: &[Keyword::False] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(8)])] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

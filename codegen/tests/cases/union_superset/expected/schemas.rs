@@ -14,72 +14,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[Keyword::AnyOf(&[SchemaId(1u32), SchemaId(4u32)], None)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["radius"]),
-                Keyword::Properties(
-                    &[("radius", SchemaId(2u32)), ("unit", SchemaId(3u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0/properties/radius",
-            keywords: &[
-                Keyword::Type(Types::NUMBER),
-                Keyword::ExclusiveMinimum(Number::int(0)),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/0/properties/unit",
-            keywords: &[Keyword::Enum(&[Literal::String("m"), Literal::String("km")])],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["height", "width"]),
-                Keyword::Properties(
-                    &[
-                        ("height", SchemaId(6u32)),
-                        ("unit", SchemaId(7u32)),
-                        ("width", SchemaId(5u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1/properties/width",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1/properties/height",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/anyOf/1/properties/unit",
-            keywords: &[Keyword::Type(Types::INTEGER)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::AnyOf(&[SchemaId(1), SchemaId(4)], None)] },
+        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["radius"]), Keyword::Properties(&[("radius", SchemaId(2)), ("unit", SchemaId(3))])] },
+        Schema { resource: 0, location: "/anyOf/0/properties/radius", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0))] },
+        Schema { resource: 0, location: "/anyOf/0/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("m"), Literal::String("km")])] },
+        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["height", "width"]), Keyword::Properties(&[("height", SchemaId(6)), ("unit", SchemaId(7)), ("width", SchemaId(5))])] },
+        Schema { resource: 0, location: "/anyOf/1/properties/width", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/anyOf/1/properties/height", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/anyOf/1/properties/unit", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -16,112 +16,25 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::OneOf(
-                    &[SchemaId(1u32), SchemaId(2u32)],
-                    Some(
-                        &Choice {
-                            tag: "kind",
-                            branches: &[
-                                (Literal::String("cat"), 0usize),
-                                (Literal::String("dog"), 1usize),
-                            ],
-                        },
-                    ),
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/0",
-            keywords: &[Keyword::Ref(SchemaId(5u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/oneOf/1",
-            keywords: &[Keyword::Ref(SchemaId(8u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/catTag",
-            keywords: &[Keyword::Const(Literal::String("cat"))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/dogTag",
-            keywords: &[
-                Keyword::Type(Types::STRING),
-                Keyword::Enum(&[Literal::String("dog")]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/cat",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["kind", "lives"]),
-                Keyword::Properties(
-                    &[("kind", SchemaId(6u32)), ("lives", SchemaId(7u32))],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/cat/properties/kind",
-            keywords: &[Keyword::Ref(SchemaId(3u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/cat/properties/lives",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/dogAlias",
-            keywords: &[Keyword::Ref(SchemaId(9u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/dog",
-            keywords: &[
-                Keyword::Properties(&[("kind", SchemaId(11u32))]),
-                Keyword::AllOf(&[SchemaId(10u32)]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/dog/allOf/0",
-            keywords: &[Keyword::Ref(SchemaId(12u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/dog/properties/kind",
-            keywords: &[Keyword::Ref(SchemaId(4u32))],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tagged",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["kind"]),
-                Keyword::Properties(&[("kind", SchemaId(13u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/$defs/tagged/properties/kind",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
+        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(5))] },
+        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Ref(SchemaId(8))] },
+        Schema { resource: 0, location: "/$defs/catTag", keywords: &[Keyword::Const(Literal::String("cat"))] },
+        Schema { resource: 0, location: "/$defs/dogTag", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("dog")])] },
+        Schema { resource: 0, location: "/$defs/cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "lives"]), Keyword::Properties(&[("kind", SchemaId(6)), ("lives", SchemaId(7))])] },
+        Schema { resource: 0, location: "/$defs/cat/properties/kind", keywords: &[Keyword::Ref(SchemaId(3))] },
+        Schema { resource: 0, location: "/$defs/cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
+        Schema { resource: 0, location: "/$defs/dogAlias", keywords: &[Keyword::Ref(SchemaId(9))] },
+        Schema { resource: 0, location: "/$defs/dog", keywords: &[Keyword::Properties(&[("kind", SchemaId(11))]), Keyword::AllOf(&[SchemaId(10)])] },
+        Schema { resource: 0, location: "/$defs/dog/allOf/0", keywords: &[Keyword::Ref(SchemaId(12))] },
+        Schema { resource: 0, location: "/$defs/dog/properties/kind", keywords: &[Keyword::Ref(SchemaId(4))] },
+        Schema { resource: 0, location: "/$defs/tagged", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(13))])] },
+        Schema { resource: 0, location: "/$defs/tagged/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

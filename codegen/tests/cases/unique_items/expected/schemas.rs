@@ -13,79 +13,19 @@ pub const fn validator(row: u32) -> Validator {
 }
 
 /// Every schema of the contract, as the validators read it.
+#[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema {
-            resource: 0u32,
-            location: "",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(
-                    &[
-                        ("any", SchemaId(7u32)),
-                        ("numbers", SchemaId(5u32)),
-                        ("objects", SchemaId(1u32)),
-                    ],
-                ),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/objects",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::UniqueItems,
-                Keyword::Items {
-                    schema: SchemaId(2u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/objects/items",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("a", SchemaId(3u32)), ("b", SchemaId(4u32))]),
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/objects/items/properties/a",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/objects/items/properties/b",
-            keywords: &[Keyword::Type(Types::STRING)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/numbers",
-            keywords: &[
-                Keyword::Type(Types::ARRAY),
-                Keyword::UniqueItems,
-                Keyword::Items {
-                    schema: SchemaId(6u32),
-                    from: 0usize,
-                },
-            ],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/numbers/items",
-            keywords: &[Keyword::Type(Types::NUMBER)],
-        },
-        Schema {
-            resource: 0u32,
-            location: "/properties/any",
-            keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems],
-        },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", SchemaId(7)), ("numbers", SchemaId(5)), ("objects", SchemaId(1))])] },
+        Schema { resource: 0, location: "/properties/objects", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(2), from: 0 }] },
+        Schema { resource: 0, location: "/properties/objects/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(3)), ("b", SchemaId(4))])] },
+        Schema { resource: 0, location: "/properties/objects/items/properties/a", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/properties/objects/items/properties/b", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: 0, location: "/properties/numbers", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(6), from: 0 }] },
+        Schema { resource: 0, location: "/properties/numbers/items", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: 0, location: "/properties/any", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems] },
     ],
     resources: &[
-        Resource {
-            uri: "file:///input.json",
-            dynamic_anchors: &[],
-        },
+        Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
