@@ -82,6 +82,20 @@ Examples:
   cargo xtask test
   cargo xtask test -- round_trip")]
     Test(TestArgs),
+    /// Compare generators on documents of your own.
+    ///
+    /// Generates a package with contract-codegen (release build, best of three) and with each of
+    /// progenitor, oas3-gen and openapi-generator that is installed, lets the compiler check what came
+    /// out, and prints a table in Markdown. Output goes to target/compare.
+    #[command(after_help = "Exit codes:
+  0  what contract-codegen generated compiles without errors and warnings
+  1  it does not, or was not generated
+  2  a program or a document cannot be read or run
+
+Examples:
+  cargo xtask compare openapi.json
+  cargo xtask compare a.yaml b.json --tools ~/generators/bin --json")]
+    Compare(CompareArgs),
     /// Run everything that CI checks.
     ///
     /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
@@ -122,6 +136,20 @@ pub(crate) struct TestArgs {
     /// Arguments of the runner, such as a part of the tests' names
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<String>,
+}
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct CompareArgs {
+    /// OpenAPI documents
+    #[arg(required = true, value_name = "DOCUMENT")]
+    pub(crate) documents: Vec<std::path::PathBuf>,
+    /// A folder with `cargo-progenitor`, `oas3-gen` or `openapi-generator-cli`, looked into before PATH
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tools: Vec<std::path::PathBuf>,
+    /// Print JSON, one object a line for each document and generator
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `ci`.

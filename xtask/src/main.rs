@@ -7,6 +7,7 @@
 
 mod ci;
 mod cli;
+mod compare;
 mod drift;
 mod problem;
 mod regen;
@@ -76,6 +77,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         }
         Command::Tidy(args) => tidy::run(args, root).into(),
         Command::Test(args) => test::run(args, root).into(),
+        Command::Compare(args) => compare::run(args, root).into(),
         Command::Ci(args) => ci::run(args, root).into(),
     }
 }
