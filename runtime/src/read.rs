@@ -178,6 +178,14 @@ pub fn required<T, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E
     slot.ok_or_else(|| E::missing_field(name))
 }
 
+/// The error for the first of several required members that is absent.
+#[cold]
+#[must_use]
+pub fn missing<E: Error>(due: &[(&'static str, bool)]) -> E {
+    let name = due.iter().find(|(_, there)| !there).map_or("", |(name, _)| name);
+    E::missing_field(name)
+}
+
 /// Reads the value of a member that the contract does not name. Fails when it occurs
 /// twice.
 pub fn extra<'de, A: MapAccess<'de>>(

@@ -69,17 +69,31 @@ impl Emitter<'_> {
             }
         });
         let values = body.fields.iter().filter(|f| !f.omitted).map(|f| {
-            let (field, slot, wire) = (ident(&f.name), slot(body, f), &f.wire);
-            match (f.required, field == slot) {
-                (true, _) => quote!(#field: read::required(#slot, #wire)?,),
-                (false, true) => quote!(#field,),
-                (false, false) => quote!(#field: #slot,),
+            let (field, slot) = (ident(&f.name), slot(body, f));
+            if field == slot { quote!(#field,) } else { quote!(#field: #slot,) }
+        });
+        // One way out for all: each of its own would drop everything that was read before it.
+        let (due, names): (Vec<_>, Vec<_>) =
+            body.fields.iter().filter(|f| f.required).map(|f| (slot(body, f), &f.wire)).unzip();
+        let due = match (due.as_slice(), names.as_slice()) {
+            ([], _) => None,
+            ([slot], [name]) => Some(match body.fields.iter().any(|f| f.required && f.omitted) {
+                true => quote!(read::required(#slot, #name)?;),
+                false => quote!(let #slot = read::required(#slot, #name)?;),
+            }),
+            _ => {
+                let patterns = body.fields.iter().filter(|f| f.required).map(|f| {
+                    let slot = slot(body, f);
+                    if f.omitted { quote!(Some(())) } else { quote!(Some(#slot)) }
+                });
+                Some(quote! {
+                    let due = [#((#names, #due.is_some())),*];
+                    let (#(#patterns),*) = (#(#due),*) else {
+                        return Err(read::missing(&due));
+                    };
+                })
             }
-        });
-        let tags = body.fields.iter().filter(|f| f.omitted).map(|f| {
-            let (slot, wire) = (slot(body, f), &f.wire);
-            quote!(read::required(#slot, #wire)?;)
-        });
+        };
         let other = match body.additional {
             Some(_) => quote!(read::other(&mut map, &mut extra, key)),
             None => quote!(read::extra(&mut map, &mut extra, key)),
@@ -97,7 +111,7 @@ impl Emitter<'_> {
                             _ => #other,
                         }?;
                     }
-                    #(#tags)*
+                    #due
                     Ok(Self { #(#values)* extra })
                 }
             }
@@ -192,9 +206,9 @@ impl Emitter<'_> {
     }
 }
 
-/// The variable that a field is read into; `map` and `key` are the reader's own.
+/// The variable that a field is read into; `map`, `key` and `due` are the reader's own.
 fn slot(body: &Struct, f: &Field) -> proc_macro2::Ident {
-    if !matches!(f.name.as_str(), "map" | "key") {
+    if !matches!(f.name.as_str(), "map" | "key" | "due") {
         return ident(&f.name);
     }
     let mut name = format!("{}_slot", f.name);

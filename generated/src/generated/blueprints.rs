@@ -61,10 +61,13 @@ impl<'de> FromMap<'de> for AddBlueprint {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [("op", op.is_some()), ("ref", r#ref.is_some())];
+        let (Some(()), Some(r#ref)) = (op, r#ref) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            r#ref: read::required(r#ref, "ref")?,
+            r#ref,
             acquired_at,
             provenance,
             r#override,
@@ -231,12 +234,24 @@ impl<'de> FromMap<'de> for Blueprint {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("key", key_slot.is_some()),
+            ("ref", r#ref.is_some()),
+            ("isDefault", is_default.is_some()),
+        ];
+        let (Some(key_slot), Some(r#ref), Some(is_default)) = (
+            key_slot,
+            r#ref,
+            is_default,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            key: read::required(key_slot, "key")?,
-            r#ref: read::required(r#ref, "ref")?,
+            key: key_slot,
+            r#ref,
             acquired_at,
             provenance,
-            is_default: read::required(is_default, "isDefault")?,
+            is_default,
             note,
             extensions,
             extra,
@@ -413,8 +428,9 @@ impl<'de> FromMap<'de> for BlueprintChangeSet {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let ops = read::required(ops, "ops")?;
         Ok(Self {
-            ops: read::required(ops, "ops")?,
+            ops,
             dry_run,
             extensions,
             extra,
@@ -653,11 +669,25 @@ impl<'de> FromMap<'de> for BlueprintPage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("items", items.is_some()),
+            ("removed", removed.is_some()),
+            ("nextCursor", next_cursor.is_some()),
+            ("hasMore", has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            items,
+            removed,
+            next_cursor,
+            has_more,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            items: read::required(items, "items")?,
-            removed: read::required(removed, "removed")?,
-            next_cursor: read::required(next_cursor, "nextCursor")?,
-            has_more: read::required(has_more, "hasMore")?,
+            items,
+            removed,
+            next_cursor,
+            has_more,
             extra,
         })
     }

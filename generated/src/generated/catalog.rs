@@ -45,12 +45,15 @@ impl<'de> FromMap<'de> for AmbiguousResult {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(status, "status")?;
-        Ok(Self {
-            index: read::required(index, "index")?,
-            candidates: read::required(candidates, "candidates")?,
-            extra,
-        })
+        let due = [
+            ("index", index.is_some()),
+            ("status", status.is_some()),
+            ("candidates", candidates.is_some()),
+        ];
+        let (Some(index), Some(()), Some(candidates)) = (index, status, candidates) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { index, candidates, extra })
     }
 }
 
@@ -166,10 +169,8 @@ impl<'de> FromMap<'de> for LocationList {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            items: read::required(items, "items")?,
-            extra,
-        })
+        let items = read::required(items, "items")?;
+        Ok(Self { items, extra })
     }
 }
 
@@ -272,11 +273,11 @@ impl<'de> FromMap<'de> for ResolveRequest {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            kind: read::required(kind, "kind")?,
-            refs: read::required(refs, "refs")?,
-            extra,
-        })
+        let due = [("kind", kind.is_some()), ("refs", refs.is_some())];
+        let (Some(kind), Some(refs)) = (kind, refs) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { kind, refs, extra })
     }
 }
 
@@ -388,11 +389,11 @@ impl<'de> FromMap<'de> for ResolveResponse {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            results: read::required(results, "results")?,
-            warnings: read::required(warnings, "warnings")?,
-            extra,
-        })
+        let due = [("results", results.is_some()), ("warnings", warnings.is_some())];
+        let (Some(results), Some(warnings)) = (results, warnings) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { results, warnings, extra })
     }
 }
 
@@ -606,12 +607,15 @@ impl<'de> FromMap<'de> for ResolvedResult {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(status, "status")?;
-        Ok(Self {
-            index: read::required(index, "index")?,
-            r#ref: read::required(r#ref, "ref")?,
-            extra,
-        })
+        let due = [
+            ("index", index.is_some()),
+            ("status", status.is_some()),
+            ("ref", r#ref.is_some()),
+        ];
+        let (Some(index), Some(()), Some(r#ref)) = (index, status, r#ref) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { index, r#ref, extra })
     }
 }
 
@@ -717,11 +721,11 @@ impl<'de> FromMap<'de> for UnmatchedResult {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(status, "status")?;
-        Ok(Self {
-            index: read::required(index, "index")?,
-            extra,
-        })
+        let due = [("index", index.is_some()), ("status", status.is_some())];
+        let (Some(index), Some(())) = (index, status) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { index, extra })
     }
 }
 

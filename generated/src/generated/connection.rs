@@ -38,10 +38,8 @@ impl<'de> FromMap<'de> for AccountCheckRequest {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            handle: read::required(handle, "handle")?,
-            extra,
-        })
+        let handle = read::required(handle, "handle")?;
+        Ok(Self { handle, extra })
     }
 }
 
@@ -132,10 +130,8 @@ impl<'de> FromMap<'de> for AccountCheckResponse {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            result: read::required(result, "result")?,
-            extra,
-        })
+        let result = read::required(result, "result")?;
+        Ok(Self { result, extra })
     }
 }
 
@@ -316,8 +312,9 @@ impl<'de> FromMap<'de> for Deprecation {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let feature = read::required(feature, "feature")?;
         Ok(Self {
-            feature: read::required(feature, "feature")?,
+            feature,
             sunset,
             link,
             extra,
@@ -450,8 +447,9 @@ impl<'de> FromMap<'de> for Installation {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let label = read::required(label, "label")?;
         Ok(Self {
-            label: read::required(label, "label")?,
+            label,
             installation_id,
             first_seen_at,
             last_seen_at,
@@ -646,11 +644,25 @@ impl<'de> FromMap<'de> for InstallationRecord {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("label", label.is_some()),
+            ("installationId", installation_id.is_some()),
+            ("firstSeenAt", first_seen_at.is_some()),
+            ("lastSeenAt", last_seen_at.is_some()),
+        ];
+        let (
+            Some(label),
+            Some(installation_id),
+            Some(first_seen_at),
+            Some(last_seen_at),
+        ) = (label, installation_id, first_seen_at, last_seen_at) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            label: read::required(label, "label")?,
-            installation_id: read::required(installation_id, "installationId")?,
-            first_seen_at: read::required(first_seen_at, "firstSeenAt")?,
-            last_seen_at: read::required(last_seen_at, "lastSeenAt")?,
+            label,
+            installation_id,
+            first_seen_at,
+            last_seen_at,
             extra,
         })
     }
@@ -824,14 +836,39 @@ impl<'de> FromMap<'de> for ServiceDocument {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("apiVersion", api_version.is_some()),
+            ("capabilities", capabilities.is_some()),
+            ("limits", limits.is_some()),
+            ("deprecations", deprecations.is_some()),
+            ("docsUrl", docs_url.is_some()),
+            ("minClientVersion", min_client_version.is_some()),
+        ];
+        let (
+            Some(api_version),
+            Some(capabilities),
+            Some(limits),
+            Some(deprecations),
+            Some(docs_url),
+            Some(min_client_version),
+        ) = (
+            api_version,
+            capabilities,
+            limits,
+            deprecations,
+            docs_url,
+            min_client_version,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            api_version: read::required(api_version, "apiVersion")?,
-            capabilities: read::required(capabilities, "capabilities")?,
+            api_version,
+            capabilities,
             installation_id,
-            limits: read::required(limits, "limits")?,
-            deprecations: read::required(deprecations, "deprecations")?,
-            docs_url: read::required(docs_url, "docsUrl")?,
-            min_client_version: read::required(min_client_version, "minClientVersion")?,
+            limits,
+            deprecations,
+            docs_url,
+            min_client_version,
             extra,
         })
     }
@@ -1050,8 +1087,9 @@ impl<'de> FromMap<'de> for ServiceLimits {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let batch_max_ops = read::required(batch_max_ops, "batchMaxOps")?;
         Ok(Self {
-            batch_max_ops: read::required(batch_max_ops, "batchMaxOps")?,
+            batch_max_ops,
             requests_per_minute,
             writes_per_day,
             extra,

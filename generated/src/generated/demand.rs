@@ -161,10 +161,22 @@ impl<'de> FromMap<'de> for ItemDemand {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("item", item.is_some()),
+            ("openQuantity", open_quantity.is_some()),
+            ("craftableByMe", craftable_by_me.is_some()),
+        ];
+        let (Some(item), Some(open_quantity), Some(craftable_by_me)) = (
+            item,
+            open_quantity,
+            craftable_by_me,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            item: read::required(item, "item")?,
-            open_quantity: read::required(open_quantity, "openQuantity")?,
-            craftable_by_me: read::required(craftable_by_me, "craftableByMe")?,
+            item,
+            open_quantity,
+            craftable_by_me,
             extra,
         })
     }
@@ -303,12 +315,28 @@ impl<'de> FromMap<'de> for MaterialDemand {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("material", material.is_some()),
+            ("rawRefs", raw_refs.is_some()),
+            ("minQuality", min_quality.is_some()),
+            ("openQuantity", open_quantity.is_some()),
+            ("source", source.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(raw_refs),
+            Some(min_quality),
+            Some(open_quantity),
+            Some(source),
+        ) = (material, raw_refs, min_quality, open_quantity, source) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            material: read::required(material, "material")?,
-            raw_refs: read::required(raw_refs, "rawRefs")?,
-            min_quality: read::required(min_quality, "minQuality")?,
-            open_quantity: read::required(open_quantity, "openQuantity")?,
-            source: read::required(source, "source")?,
+            material,
+            raw_refs,
+            min_quality,
+            open_quantity,
+            source,
             extra,
         })
     }
@@ -481,10 +509,22 @@ impl<'de> FromMap<'de> for OrgDemand {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("updatedAt", updated_at.is_some()),
+            ("materials", materials.is_some()),
+            ("items", items.is_some()),
+        ];
+        let (Some(updated_at), Some(materials), Some(items)) = (
+            updated_at,
+            materials,
+            items,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            updated_at: read::required(updated_at, "updatedAt")?,
-            materials: read::required(materials, "materials")?,
-            items: read::required(items, "items")?,
+            updated_at,
+            materials,
+            items,
             reason,
             extra,
         })

@@ -65,12 +65,24 @@ impl<'de> FromMap<'de> for BlueprintDraft {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("format", format.is_some()),
+            ("formatVersion", format_version.is_some()),
+            ("items", items.is_some()),
+        ];
+        let (Some(format), Some(format_version), Some(items)) = (
+            format,
+            format_version,
+            items,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            format: read::required(format, "format")?,
-            format_version: read::required(format_version, "formatVersion")?,
+            format,
+            format_version,
             generator,
             generated_at,
-            items: read::required(items, "items")?,
+            items,
             extensions,
             extra,
         })
@@ -305,10 +317,22 @@ impl<'de> FromMap<'de> for DraftResult {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("frontendUrl", frontend_url.is_some()),
+            ("handoffId", handoff_id.is_some()),
+            ("kind", kind.is_some()),
+        ];
+        let (Some(frontend_url), Some(handoff_id), Some(kind)) = (
+            frontend_url,
+            handoff_id,
+            kind,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            frontend_url: read::required(frontend_url, "frontendUrl")?,
-            handoff_id: read::required(handoff_id, "handoffId")?,
-            kind: read::required(kind, "kind")?,
+            frontend_url,
+            handoff_id,
+            kind,
             extra,
         })
     }
@@ -454,12 +478,16 @@ impl<'de> FromMap<'de> for Envelope {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [("format", format.is_some()), ("items", items.is_some())];
+        let (Some(format), Some(items)) = (format, items) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            format: read::required(format, "format")?,
+            format,
             format_version,
             generator,
             generated_at,
-            items: read::required(items, "items")?,
+            items,
             extensions,
             extra,
         })
@@ -629,8 +657,9 @@ impl<'de> FromMap<'de> for EnvelopeItem {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let r#ref = read::required(r#ref, "ref")?;
         Ok(Self {
-            r#ref: read::required(r#ref, "ref")?,
+            r#ref,
             acquired_at,
             provenance,
             extensions,
@@ -792,11 +821,11 @@ impl<'de> FromMap<'de> for GeneratorInfo {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            version: read::required(version, "version")?,
-            extra,
-        })
+        let due = [("name", name.is_some()), ("version", version.is_some())];
+        let (Some(name), Some(version)) = (name, version) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { name, version, extra })
     }
 }
 
@@ -1029,9 +1058,16 @@ impl<'de> FromMap<'de> for RefineryDraft {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("schemaVersion", schema_version.is_some()),
+            ("orders", orders.is_some()),
+        ];
+        let (Some(schema_version), Some(orders)) = (schema_version, orders) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            schema_version: read::required(schema_version, "schemaVersion")?,
-            orders: read::required(orders, "orders")?,
+            schema_version,
+            orders,
             tool,
             tool_version,
             model,
@@ -1256,10 +1292,22 @@ impl<'de> FromMap<'de> for RefineryGood {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("inputQuantity", input_quantity.is_some()),
+            ("rawMaterialName", raw_material_name.is_some()),
+            ("refine", refine.is_some()),
+        ];
+        let (Some(input_quantity), Some(raw_material_name), Some(refine)) = (
+            input_quantity,
+            raw_material_name,
+            refine,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            input_quantity: read::required(input_quantity, "inputQuantity")?,
-            raw_material_name: read::required(raw_material_name, "rawMaterialName")?,
-            refine: read::required(refine, "refine")?,
+            input_quantity,
+            raw_material_name,
+            refine,
             output_quantity,
             quality,
             row_index,
@@ -1534,10 +1582,22 @@ impl<'de> FromMap<'de> for RefineryOrder {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("panelType", panel_type.is_some()),
+            ("goods", goods.is_some()),
+            ("sourceImages", source_images.is_some()),
+        ];
+        let (Some(panel_type), Some(goods), Some(source_images)) = (
+            panel_type,
+            goods,
+            source_images,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            panel_type: read::required(panel_type, "panelType")?,
-            goods: read::required(goods, "goods")?,
-            source_images: read::required(source_images, "sourceImages")?,
+            panel_type,
+            goods,
+            source_images,
             duration_minutes,
             expenses,
             layout_confidence,
@@ -1827,8 +1887,9 @@ impl<'de> FromMap<'de> for SourceImage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let name = read::required(name, "name")?;
         Ok(Self {
-            name: read::required(name, "name")?,
+            name,
             captured_at,
             crop_mode,
             width,

@@ -96,16 +96,37 @@ impl<'de> FromMap<'de> for BookIn {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("op", op.is_some()),
+            ("holder", holder.is_some()),
+            ("material", material.is_some()),
+            ("location", location.is_some()),
+            ("quality", quality.is_some()),
+            ("stolen", stolen.is_some()),
+            ("quantity", quantity.is_some()),
+        ];
+        let (
+            Some(unit),
+            Some(()),
+            Some(holder),
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+        ) = (unit, op, holder, material, location, quality, stolen, quantity) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            holder: read::required(holder, "holder")?,
-            material: read::required(material, "material")?,
-            location: read::required(location, "location")?,
-            quality: read::required(quality, "quality")?,
-            stolen: read::required(stolen, "stolen")?,
-            quantity: read::required(quantity, "quantity")?,
+            unit,
+            holder,
+            material,
+            location,
+            quality,
+            stolen,
+            quantity,
             note,
             job_orders,
             missions,
@@ -397,13 +418,28 @@ impl<'de> FromMap<'de> for BookOut {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("quantity", quantity.is_some()),
+            ("op", op.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version), Some(quantity), Some(())) = (
+            unit,
+            entry,
+            version,
+            quantity,
+            op,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            quantity: read::required(quantity, "quantity")?,
+            unit,
+            entry,
+            version,
+            quantity,
             from_job_orders,
             from_missions,
             extra,
@@ -596,9 +632,16 @@ impl<'de> FromMap<'de> for EarmarkSplit {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("jobOrders", job_orders.is_some()),
+            ("missions", missions.is_some()),
+        ];
+        let (Some(job_orders), Some(missions)) = (job_orders, missions) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            job_orders: read::required(job_orders, "jobOrders")?,
-            missions: read::required(missions, "missions")?,
+            job_orders,
+            missions,
             extra,
         })
     }
@@ -743,11 +786,19 @@ impl<'de> FromMap<'de> for EntryOp {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version)) = (unit, entry, version) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
+            unit,
+            entry,
+            version,
             extra,
         })
     }
@@ -1017,11 +1068,19 @@ impl<'de> FromMap<'de> for JobOrderEarmark {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("id", id.is_some()),
+            ("quantity", quantity.is_some()),
+            ("delivered", delivered.is_some()),
+        ];
+        let (Some(id), Some(quantity), Some(delivered)) = (id, quantity, delivered) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            id: read::required(id, "id")?,
+            id,
             number,
-            quantity: read::required(quantity, "quantity")?,
-            delivered: read::required(delivered, "delivered")?,
+            quantity,
+            delivered,
             extra,
         })
     }
@@ -1183,11 +1242,11 @@ impl<'de> FromMap<'de> for JobOrderShare {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            job_order: read::required(job_order, "jobOrder")?,
-            quantity: read::required(quantity, "quantity")?,
-            extra,
-        })
+        let due = [("jobOrder", job_order.is_some()), ("quantity", quantity.is_some())];
+        let (Some(job_order), Some(quantity)) = (job_order, quantity) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { job_order, quantity, extra })
     }
 }
 
@@ -1311,13 +1370,28 @@ impl<'de> FromMap<'de> for MarkStolen {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("op", op.is_some()),
+            ("stolen", stolen.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version), Some(()), Some(stolen)) = (
+            unit,
+            entry,
+            version,
+            op,
+            stolen,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            stolen: read::required(stolen, "stolen")?,
+            unit,
+            entry,
+            version,
+            stolen,
             quantity,
             extra,
         })
@@ -1480,12 +1554,11 @@ impl<'de> FromMap<'de> for MissionEarmark {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            name,
-            quantity: read::required(quantity, "quantity")?,
-            extra,
-        })
+        let due = [("id", id.is_some()), ("quantity", quantity.is_some())];
+        let (Some(id), Some(quantity)) = (id, quantity) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { id, name, quantity, extra })
     }
 }
 
@@ -1632,11 +1705,11 @@ impl<'de> FromMap<'de> for MissionShare {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            mission: read::required(mission, "mission")?,
-            quantity: read::required(quantity, "quantity")?,
-            extra,
-        })
+        let due = [("mission", mission.is_some()), ("quantity", quantity.is_some())];
+        let (Some(mission), Some(quantity)) = (mission, quantity) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { mission, quantity, extra })
     }
 }
 
@@ -1786,17 +1859,36 @@ impl<'de> FromMap<'de> for MoveHolder {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("quantity", quantity.is_some()),
+            ("op", op.is_some()),
+            ("toUnit", to_unit.is_some()),
+            ("holder", holder.is_some()),
+        ];
+        let (
+            Some(unit),
+            Some(entry),
+            Some(version),
+            Some(quantity),
+            Some(()),
+            Some(to_unit),
+            Some(holder),
+        ) = (unit, entry, version, quantity, op, to_unit, holder) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            quantity: read::required(quantity, "quantity")?,
+            unit,
+            entry,
+            version,
+            quantity,
             from_job_orders,
             from_missions,
-            to_unit: read::required(to_unit, "toUnit")?,
-            holder: read::required(holder, "holder")?,
+            to_unit,
+            holder,
             merge_scu,
             extra,
         })
@@ -2068,16 +2160,33 @@ impl<'de> FromMap<'de> for MoveLocation {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("quantity", quantity.is_some()),
+            ("op", op.is_some()),
+            ("location", location.is_some()),
+        ];
+        let (
+            Some(unit),
+            Some(entry),
+            Some(version),
+            Some(quantity),
+            Some(()),
+            Some(location),
+        ) = (unit, entry, version, quantity, op, location) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            quantity: read::required(quantity, "quantity")?,
+            unit,
+            entry,
+            version,
+            quantity,
             from_job_orders,
             from_missions,
-            location: read::required(location, "location")?,
+            location,
             merge_scu,
             extra,
         })
@@ -2316,13 +2425,28 @@ impl<'de> FromMap<'de> for MovePool {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("op", op.is_some()),
+            ("toUnit", to_unit.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version), Some(()), Some(to_unit)) = (
+            unit,
+            entry,
+            version,
+            op,
+            to_unit,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            to_unit: read::required(to_unit, "toUnit")?,
+            unit,
+            entry,
+            version,
+            to_unit,
             quantity,
             merge_scu,
             extra,
@@ -2496,12 +2620,15 @@ impl<'de> FromMap<'de> for NamedHolder {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(withheld, "withheld")?;
-        Ok(Self {
-            name: read::required(name, "name")?,
-            r#ref: read::required(r#ref, "ref")?,
-            extra,
-        })
+        let due = [
+            ("withheld", withheld.is_some()),
+            ("name", name.is_some()),
+            ("ref", r#ref.is_some()),
+        ];
+        let (Some(()), Some(name), Some(r#ref)) = (withheld, name, r#ref) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { name, r#ref, extra })
     }
 }
 
@@ -2643,8 +2770,9 @@ impl<'de> FromMap<'de> for OrgStockChangeSet {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let ops = read::required(ops, "ops")?;
         Ok(Self {
-            ops: read::required(ops, "ops")?,
+            ops,
             dry_run,
             extensions,
             extra,
@@ -2801,15 +2929,35 @@ impl<'de> FromMap<'de> for OrgStockEntry {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("id", id.is_some()),
+            ("version", version.is_some()),
+            ("holder", holder.is_some()),
+            ("quantity", quantity.is_some()),
+            ("jobOrders", job_orders.is_some()),
+            ("missions", missions.is_some()),
+            ("free", free.is_some()),
+        ];
+        let (
+            Some(id),
+            Some(version),
+            Some(holder),
+            Some(quantity),
+            Some(job_orders),
+            Some(missions),
+            Some(free),
+        ) = (id, version, holder, quantity, job_orders, missions, free) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            id: read::required(id, "id")?,
-            version: read::required(version, "version")?,
-            holder: read::required(holder, "holder")?,
-            quantity: read::required(quantity, "quantity")?,
+            id,
+            version,
+            holder,
+            quantity,
             note,
-            job_orders: read::required(job_orders, "jobOrders")?,
-            missions: read::required(missions, "missions")?,
-            free: read::required(free, "free")?,
+            job_orders,
+            missions,
+            free,
             extra,
         })
     }
@@ -3060,16 +3208,39 @@ impl<'de> FromMap<'de> for OrgStockLot {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("material", material.is_some()),
+            ("location", location.is_some()),
+            ("quality", quality.is_some()),
+            ("stolen", stolen.is_some()),
+            ("quantity", quantity.is_some()),
+            ("key", key_slot.is_some()),
+            ("unit", unit.is_some()),
+            ("earmarked", earmarked.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+            Some(key_slot),
+            Some(unit),
+            Some(earmarked),
+        ) = (material, location, quality, stolen, quantity, key_slot, unit, earmarked)
+        else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            material: read::required(material, "material")?,
+            material,
             material_kind,
-            location: read::required(location, "location")?,
-            quality: read::required(quality, "quality")?,
-            stolen: read::required(stolen, "stolen")?,
-            quantity: read::required(quantity, "quantity")?,
-            key: read::required(key_slot, "key")?,
-            unit: read::required(unit, "unit")?,
-            earmarked: read::required(earmarked, "earmarked")?,
+            location,
+            quality,
+            stolen,
+            quantity,
+            key: key_slot,
+            unit,
+            earmarked,
             entries,
             extra,
         })
@@ -3301,11 +3472,11 @@ impl<'de> FromMap<'de> for OrgStockMembers {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            unit: read::required(unit, "unit")?,
-            items: read::required(items, "items")?,
-            extra,
-        })
+        let due = [("unit", unit.is_some()), ("items", items.is_some())];
+        let (Some(unit), Some(items)) = (unit, items) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { unit, items, extra })
     }
 }
 
@@ -3589,12 +3760,28 @@ impl<'de> FromMap<'de> for OrgStockPage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("items", items.is_some()),
+            ("removed", removed.is_some()),
+            ("nextCursor", next_cursor.is_some()),
+            ("hasMore", has_more.is_some()),
+            ("units", units.is_some()),
+        ];
+        let (
+            Some(items),
+            Some(removed),
+            Some(next_cursor),
+            Some(has_more),
+            Some(units),
+        ) = (items, removed, next_cursor, has_more, units) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            items: read::required(items, "items")?,
-            removed: read::required(removed, "removed")?,
-            next_cursor: read::required(next_cursor, "nextCursor")?,
-            has_more: read::required(has_more, "hasMore")?,
-            units: read::required(units, "units")?,
+            items,
+            removed,
+            next_cursor,
+            has_more,
+            units,
             extra,
         })
     }
@@ -3757,11 +3944,8 @@ impl<'de> FromMap<'de> for PoolOp {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            op_id,
-            unit: read::required(unit, "unit")?,
-            extra,
-        })
+        let unit = read::required(unit, "unit")?;
+        Ok(Self { op_id, unit, extra })
     }
 }
 
@@ -3865,11 +4049,11 @@ impl<'de> FromMap<'de> for RosterMember {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            r#ref: read::required(r#ref, "ref")?,
-            name: read::required(name, "name")?,
-            extra,
-        })
+        let due = [("ref", r#ref.is_some()), ("name", name.is_some())];
+        let (Some(r#ref), Some(name)) = (r#ref, name) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { r#ref, name, extra })
     }
 }
 
@@ -4016,17 +4200,36 @@ impl<'de> FromMap<'de> for SellStock {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("quantity", quantity.is_some()),
+            ("op", op.is_some()),
+            ("terminal", terminal.is_some()),
+            ("proceeds", proceeds.is_some()),
+        ];
+        let (
+            Some(unit),
+            Some(entry),
+            Some(version),
+            Some(quantity),
+            Some(()),
+            Some(terminal),
+            Some(proceeds),
+        ) = (unit, entry, version, quantity, op, terminal, proceeds) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            quantity: read::required(quantity, "quantity")?,
+            unit,
+            entry,
+            version,
+            quantity,
             from_job_orders,
             from_missions,
-            terminal: read::required(terminal, "terminal")?,
-            proceeds: read::required(proceeds, "proceeds")?,
+            terminal,
+            proceeds,
             extra,
         })
     }
@@ -4268,12 +4471,25 @@ impl<'de> FromMap<'de> for SetNote {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("op", op.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version), Some(())) = (
+            unit,
+            entry,
+            version,
+            op,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
+            unit,
+            entry,
+            version,
             note,
             extra,
         })
@@ -4446,12 +4662,26 @@ impl<'de> FromMap<'de> for TakeOp {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("unit", unit.is_some()),
+            ("entry", entry.is_some()),
+            ("version", version.is_some()),
+            ("quantity", quantity.is_some()),
+        ];
+        let (Some(unit), Some(entry), Some(version), Some(quantity)) = (
+            unit,
+            entry,
+            version,
+            quantity,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            unit: read::required(unit, "unit")?,
-            entry: read::required(entry, "entry")?,
-            version: read::required(version, "version")?,
-            quantity: read::required(quantity, "quantity")?,
+            unit,
+            entry,
+            version,
+            quantity,
             from_job_orders,
             from_missions,
             extra,

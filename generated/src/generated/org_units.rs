@@ -54,11 +54,25 @@ impl<'de> FromMap<'de> for OrgUnit {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("id", id.is_some()),
+            ("name", name.is_some()),
+            ("shorthand", shorthand.is_some()),
+            ("kind", kind.is_some()),
+        ];
+        let (Some(id), Some(name), Some(shorthand), Some(kind)) = (
+            id,
+            name,
+            shorthand,
+            kind,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            id: read::required(id, "id")?,
-            name: read::required(name, "name")?,
-            shorthand: read::required(shorthand, "shorthand")?,
-            kind: read::required(kind, "kind")?,
+            id,
+            name,
+            shorthand,
+            kind,
             extra,
         })
     }
@@ -280,10 +294,8 @@ impl<'de> FromMap<'de> for OrgUnitList {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            items: read::required(items, "items")?,
-            extra,
-        })
+        let items = read::required(items, "items")?;
+        Ok(Self { items, extra })
     }
 }
 
@@ -410,11 +422,11 @@ impl<'de> FromMap<'de> for UnitRef {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            name: read::required(name, "name")?,
-            extra,
-        })
+        let due = [("id", id.is_some()), ("name", name.is_some())];
+        let (Some(id), Some(name)) = (id, name) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { id, name, extra })
     }
 }
 

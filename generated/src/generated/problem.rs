@@ -168,13 +168,29 @@ impl<'de> FromMap<'de> for Problem {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("status", status.is_some()),
+            ("code", code.is_some()),
+            ("title", title.is_some()),
+            ("detail", detail.is_some()),
+            ("correlationId", correlation_id.is_some()),
+        ];
+        let (
+            Some(status),
+            Some(code),
+            Some(title),
+            Some(detail),
+            Some(correlation_id),
+        ) = (status, code, title, detail, correlation_id) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            status: read::required(status, "status")?,
-            code: read::required(code, "code")?,
-            title: read::required(title, "title")?,
-            detail: read::required(detail, "detail")?,
+            status,
+            code,
+            title,
+            detail,
             instance,
-            correlation_id: read::required(correlation_id, "correlationId")?,
+            correlation_id,
             errors,
             confirmation_url,
             retry_after_seconds,
@@ -400,8 +416,9 @@ impl<'de> FromMap<'de> for ProblemError {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let pointer = read::required(pointer, "pointer")?;
         Ok(Self {
-            pointer: read::required(pointer, "pointer")?,
+            pointer,
             keyword,
             message,
             extra,

@@ -45,11 +45,11 @@ impl<'de> FromMap<'de> for CatalogEntry {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            bt: read::required(bt, "bt")?,
-            name: read::required(name, "name")?,
-            extra,
-        })
+        let due = [("bt", bt.is_some()), ("name", name.is_some())];
+        let (Some(bt), Some(name)) = (bt, name) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { bt, name, extra })
     }
 }
 
@@ -387,13 +387,31 @@ impl<'de> FromMap<'de> for ChangeResult {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("dryRun", dry_run.is_some()),
+            ("applied", applied.is_some()),
+            ("unchanged", unchanged.is_some()),
+            ("notApplied", not_applied.is_some()),
+            ("results", results.is_some()),
+            ("warnings", warnings.is_some()),
+        ];
+        let (
+            Some(dry_run),
+            Some(applied),
+            Some(unchanged),
+            Some(not_applied),
+            Some(results),
+            Some(warnings),
+        ) = (dry_run, applied, unchanged, not_applied, results, warnings) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            dry_run: read::required(dry_run, "dryRun")?,
-            applied: read::required(applied, "applied")?,
-            unchanged: read::required(unchanged, "unchanged")?,
-            not_applied: read::required(not_applied, "notApplied")?,
-            results: read::required(results, "results")?,
-            warnings: read::required(warnings, "warnings")?,
+            dry_run,
+            applied,
+            unchanged,
+            not_applied,
+            results,
+            warnings,
             detached_from_missions,
             offers_reduced,
             offers_removed,
@@ -637,8 +655,9 @@ impl<'de> FromMap<'de> for ChangeSet {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let ops = read::required(ops, "ops")?;
         Ok(Self {
-            ops: read::required(ops, "ops")?,
+            ops,
             dry_run,
             extensions,
             extra,
@@ -1119,8 +1138,9 @@ impl<'de> FromMap<'de> for KeyedItemRef {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let bt = read::required(bt, "bt")?;
         Ok(Self {
-            bt: read::required(bt, "bt")?,
+            bt,
             sc_record,
             sc_guid,
             uex_id,
@@ -1327,11 +1347,8 @@ impl<'de> FromMap<'de> for Location {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            uex,
-            extra,
-        })
+        let name = read::required(name, "name")?;
+        Ok(Self { name, uex, extra })
     }
 }
 
@@ -1436,11 +1453,11 @@ impl<'de> FromMap<'de> for LocationLink {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            kind: read::required(kind, "kind")?,
-            id: read::required(id, "id")?,
-            extra,
-        })
+        let due = [("kind", kind.is_some()), ("id", id.is_some())];
+        let (Some(kind), Some(id)) = (kind, id) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { kind, id, extra })
     }
 }
 
@@ -1752,9 +1769,13 @@ impl<'de> FromMap<'de> for MaterialKind {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [("type", r#type.is_some()), ("commodity", commodity.is_some())];
+        let (Some(r#type), Some(commodity)) = (r#type, commodity) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            r#type: read::required(r#type, "type")?,
-            commodity: read::required(commodity, "commodity")?,
+            r#type,
+            commodity,
             mineral,
             harvestable,
             raw,
@@ -2010,10 +2031,14 @@ impl<'de> FromMap<'de> for OpOutcome {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [("index", index.is_some()), ("result", result.is_some())];
+        let (Some(index), Some(result)) = (index, result) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            index: read::required(index, "index")?,
+            index,
             op_id,
-            result: read::required(result, "result")?,
+            result,
             reason,
             extra,
         })
@@ -2244,11 +2269,25 @@ impl<'de> FromMap<'de> for Page {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("items", items.is_some()),
+            ("removed", removed.is_some()),
+            ("nextCursor", next_cursor.is_some()),
+            ("hasMore", has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            items,
+            removed,
+            next_cursor,
+            has_more,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            items: read::required(items, "items")?,
-            removed: read::required(removed, "removed")?,
-            next_cursor: read::required(next_cursor, "nextCursor")?,
-            has_more: read::required(has_more, "hasMore")?,
+            items,
+            removed,
+            next_cursor,
+            has_more,
             extra,
         })
     }
@@ -2390,11 +2429,11 @@ impl<'de> FromMap<'de> for PieceQuantity {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            amount: read::required(amount, "amount")?,
-            unit: read::required(unit, "unit")?,
-            extra,
-        })
+        let due = [("amount", amount.is_some()), ("unit", unit.is_some())];
+        let (Some(amount), Some(unit)) = (amount, unit) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { amount, unit, extra })
     }
 }
 
@@ -2504,11 +2543,8 @@ impl<'de> FromMap<'de> for Provenance {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            source: read::required(source, "source")?,
-            observed_at,
-            extra,
-        })
+        let source = read::required(source, "source")?;
+        Ok(Self { source, observed_at, extra })
     }
 }
 
@@ -2707,11 +2743,11 @@ impl<'de> FromMap<'de> for Quantity {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            amount: read::required(amount, "amount")?,
-            unit: read::required(unit, "unit")?,
-            extra,
-        })
+        let due = [("amount", amount.is_some()), ("unit", unit.is_some())];
+        let (Some(amount), Some(unit)) = (amount, unit) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { amount, unit, extra })
     }
 }
 
@@ -2973,8 +3009,9 @@ impl<'de> FromMap<'de> for RemovedBy {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let channel = read::required(channel, "channel")?;
         Ok(Self {
-            channel: read::required(channel, "channel")?,
+            channel,
             client_id,
             installation_id,
             extra,
@@ -3127,10 +3164,22 @@ impl<'de> FromMap<'de> for Tombstone {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("key", key_slot.is_some()),
+            ("removedAt", removed_at.is_some()),
+            ("removedBy", removed_by.is_some()),
+        ];
+        let (Some(key_slot), Some(removed_at), Some(removed_by)) = (
+            key_slot,
+            removed_at,
+            removed_by,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            key: read::required(key_slot, "key")?,
-            removed_at: read::required(removed_at, "removedAt")?,
-            removed_by: read::required(removed_by, "removedBy")?,
+            key: key_slot,
+            removed_at,
+            removed_by,
             extra,
         })
     }
@@ -3305,11 +3354,11 @@ impl<'de> FromMap<'de> for Warning {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            pointer: read::required(pointer, "pointer")?,
-            code: read::required(code, "code")?,
-            extra,
-        })
+        let due = [("pointer", pointer.is_some()), ("code", code.is_some())];
+        let (Some(pointer), Some(code)) = (pointer, code) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { pointer, code, extra })
     }
 }
 

@@ -229,11 +229,19 @@ impl<'de> FromMap<'de> for LinkShip {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("op", op.is_some()),
+            ("externalId", external_id.is_some()),
+            ("shipId", ship_id.is_some()),
+        ];
+        let (Some(()), Some(external_id), Some(ship_id)) = (op, external_id, ship_id)
+        else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            external_id: read::required(external_id, "externalId")?,
-            ship_id: read::required(ship_id, "shipId")?,
+            external_id,
+            ship_id,
             extra,
         })
     }
@@ -351,11 +359,11 @@ impl<'de> FromMap<'de> for MonthlyInsurance {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
-        Ok(Self {
-            months: read::required(months, "months")?,
-            extra,
-        })
+        let due = [("kind", kind.is_some()), ("months", months.is_some())];
+        let (Some(()), Some(months)) = (kind, months) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { months, extra })
     }
 }
 
@@ -482,11 +490,18 @@ impl<'de> FromMap<'de> for RemoveShip {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("op", op.is_some()),
+            ("shipId", ship_id.is_some()),
+            ("version", version.is_some()),
+        ];
+        let (Some(()), Some(ship_id), Some(version)) = (op, ship_id, version) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            ship_id: read::required(ship_id, "shipId")?,
-            version: read::required(version, "version")?,
+            ship_id,
+            version,
             extra,
         })
     }
@@ -644,17 +659,35 @@ impl<'de> FromMap<'de> for Ship {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("shipId", ship_id.is_some()),
+            ("version", version.is_some()),
+            ("shipType", ship_type.is_some()),
+            ("insurance", insurance.is_some()),
+            ("fitted", fitted.is_some()),
+            ("orgUnitVersion", org_unit_version.is_some()),
+        ];
+        let (
+            Some(ship_id),
+            Some(version),
+            Some(ship_type),
+            Some(insurance),
+            Some(fitted),
+            Some(org_unit_version),
+        ) = (ship_id, version, ship_type, insurance, fitted, org_unit_version) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            ship_id: read::required(ship_id, "shipId")?,
+            ship_id,
             external_id,
-            version: read::required(version, "version")?,
-            ship_type: read::required(ship_type, "shipType")?,
+            version,
+            ship_type,
             name,
-            insurance: read::required(insurance, "insurance")?,
+            insurance,
             location,
-            fitted: read::required(fitted, "fitted")?,
+            fitted,
             org_unit,
-            org_unit_version: read::required(org_unit_version, "orgUnitVersion")?,
+            org_unit_version,
             extensions,
             extra,
         })
@@ -885,8 +918,9 @@ impl<'de> FromMap<'de> for ShipChangeSet {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let ops = read::required(ops, "ops")?;
         Ok(Self {
-            ops: read::required(ops, "ops")?,
+            ops,
             dry_run,
             extensions,
             extra,
@@ -1164,11 +1198,25 @@ impl<'de> FromMap<'de> for ShipPage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("items", items.is_some()),
+            ("removed", removed.is_some()),
+            ("nextCursor", next_cursor.is_some()),
+            ("hasMore", has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            items,
+            removed,
+            next_cursor,
+            has_more,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            items: read::required(items, "items")?,
-            removed: read::required(removed, "removed")?,
-            next_cursor: read::required(next_cursor, "nextCursor")?,
-            has_more: read::required(has_more, "hasMore")?,
+            items,
+            removed,
+            next_cursor,
+            has_more,
             extra,
         })
     }
@@ -1385,14 +1433,27 @@ impl<'de> FromMap<'de> for UpsertShip {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("op", op.is_some()),
+            ("externalId", external_id.is_some()),
+            ("shipType", ship_type.is_some()),
+            ("insurance", insurance.is_some()),
+        ];
+        let (Some(()), Some(external_id), Some(ship_type), Some(insurance)) = (
+            op,
+            external_id,
+            ship_type,
+            insurance,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            external_id: read::required(external_id, "externalId")?,
+            external_id,
             ship_id,
             version,
-            ship_type: read::required(ship_type, "shipType")?,
-            insurance: read::required(insurance, "insurance")?,
+            ship_type,
+            insurance,
             name,
             location,
             fitted,

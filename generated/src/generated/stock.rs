@@ -64,13 +64,29 @@ impl<'de> FromMap<'de> for LotContent {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("material", material.is_some()),
+            ("location", location.is_some()),
+            ("quality", quality.is_some()),
+            ("stolen", stolen.is_some()),
+            ("quantity", quantity.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+        ) = (material, location, quality, stolen, quantity) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            material: read::required(material, "material")?,
+            material,
             material_kind,
-            location: read::required(location, "location")?,
-            quality: read::required(quality, "quality")?,
-            stolen: read::required(stolen, "stolen")?,
-            quantity: read::required(quantity, "quantity")?,
+            location,
+            quality,
+            stolen,
+            quantity,
             extra,
         })
     }
@@ -288,15 +304,34 @@ impl<'de> FromMap<'de> for SetQuantity {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
+        let due = [
+            ("op", op.is_some()),
+            ("material", material.is_some()),
+            ("location", location.is_some()),
+            ("quality", quality.is_some()),
+            ("stolen", stolen.is_some()),
+            ("quantity", quantity.is_some()),
+            ("expectedQuantity", expected_quantity.is_some()),
+        ];
+        let (
+            Some(()),
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+            Some(expected_quantity),
+        ) = (op, material, location, quality, stolen, quantity, expected_quantity) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             op_id,
-            material: read::required(material, "material")?,
-            location: read::required(location, "location")?,
-            quality: read::required(quality, "quality")?,
-            stolen: read::required(stolen, "stolen")?,
-            quantity: read::required(quantity, "quantity")?,
-            expected_quantity: read::required(expected_quantity, "expectedQuantity")?,
+            material,
+            location,
+            quality,
+            stolen,
+            quantity,
+            expected_quantity,
             r#override,
             extra,
         })
@@ -494,8 +529,9 @@ impl<'de> FromMap<'de> for StockChangeSet {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let ops = read::required(ops, "ops")?;
         Ok(Self {
-            ops: read::required(ops, "ops")?,
+            ops,
             dry_run,
             extensions,
             extra,
@@ -645,14 +681,32 @@ impl<'de> FromMap<'de> for StockLot {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("material", material.is_some()),
+            ("location", location.is_some()),
+            ("quality", quality.is_some()),
+            ("stolen", stolen.is_some()),
+            ("quantity", quantity.is_some()),
+            ("key", key_slot.is_some()),
+        ];
+        let (
+            Some(material),
+            Some(location),
+            Some(quality),
+            Some(stolen),
+            Some(quantity),
+            Some(key_slot),
+        ) = (material, location, quality, stolen, quantity, key_slot) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            material: read::required(material, "material")?,
+            material,
             material_kind,
-            location: read::required(location, "location")?,
-            quality: read::required(quality, "quality")?,
-            stolen: read::required(stolen, "stolen")?,
-            quantity: read::required(quantity, "quantity")?,
-            key: read::required(key_slot, "key")?,
+            location,
+            quality,
+            stolen,
+            quantity,
+            key: key_slot,
             extensions,
             extra,
         })
@@ -910,11 +964,25 @@ impl<'de> FromMap<'de> for StockPage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("items", items.is_some()),
+            ("removed", removed.is_some()),
+            ("nextCursor", next_cursor.is_some()),
+            ("hasMore", has_more.is_some()),
+        ];
+        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
+            items,
+            removed,
+            next_cursor,
+            has_more,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            items: read::required(items, "items")?,
-            removed: read::required(removed, "removed")?,
-            next_cursor: read::required(next_cursor, "nextCursor")?,
-            has_more: read::required(has_more, "hasMore")?,
+            items,
+            removed,
+            next_cursor,
+            has_more,
             extra,
         })
     }

@@ -37,10 +37,8 @@ impl<'de> FromMap<'de> for Amount {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            value: read::required(value, "value")?,
-            extra,
-        })
+        let value = read::required(value, "value")?;
+        Ok(Self { value, extra })
     }
 }
 
@@ -118,11 +116,8 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::other(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            ratio,
-            extra,
-        })
+        let name = read::required(name, "name")?;
+        Ok(Self { name, ratio, extra })
     }
 }
 

@@ -42,11 +42,8 @@ impl<'de> FromMap<'de> for Ship {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            owner,
-            extra,
-        })
+        let id = read::required(id, "id")?;
+        Ok(Self { id, owner, extra })
     }
 }
 

@@ -776,11 +776,11 @@ impl<'de> FromMap<'de> for ShapeBox {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
-        Ok(Self {
-            side: read::required(side, "side")?,
-            extra,
-        })
+        let due = [("kind", kind.is_some()), ("side", side.is_some())];
+        let (Some(()), Some(side)) = (kind, side) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { side, extra })
     }
 }
 

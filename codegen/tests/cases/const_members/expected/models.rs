@@ -55,11 +55,25 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("version", version.is_some()),
+            ("kind", kind.is_some()),
+            ("count", count.is_some()),
+            ("on", on.is_some()),
+        ];
+        let (Some(version), Some(kind), Some(count), Some(on)) = (
+            version,
+            kind,
+            count,
+            on,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            version: read::required(version, "version")?,
-            kind: read::required(kind, "kind")?,
-            count: read::required(count, "count")?,
-            on: read::required(on, "on")?,
+            version,
+            kind,
+            count,
+            on,
             off,
             name,
             extra,

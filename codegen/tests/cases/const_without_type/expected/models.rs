@@ -59,8 +59,9 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let text = read::required(text, "text")?;
         Ok(Self {
-            text: read::required(text, "text")?,
+            text,
             number,
             decimal,
             flag,

@@ -41,11 +41,8 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            inner,
-            extra,
-        })
+        let name = read::required(name, "name")?;
+        Ok(Self { name, inner, extra })
     }
 }
 

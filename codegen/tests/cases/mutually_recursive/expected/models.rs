@@ -63,9 +63,12 @@ impl<'de> FromMap<'de> for Call {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
+        let due = [("kind", kind.is_some()), ("arguments", arguments.is_some())];
+        let (Some(()), Some(arguments)) = (kind, arguments) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            arguments: read::required(arguments, "arguments")?,
+            arguments,
             otherwise,
             extra,
         })
@@ -201,11 +204,11 @@ impl<'de> FromMap<'de> for Literal {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
-        Ok(Self {
-            value: read::required(value, "value")?,
-            extra,
-        })
+        let due = [("kind", kind.is_some()), ("value", value.is_some())];
+        let (Some(()), Some(value)) = (kind, value) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { value, extra })
     }
 }
 

@@ -182,16 +182,28 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("type", r#type.is_some()),
+            ("self", lower_self_value.is_some()),
+            ("key", key_slot_.is_some()),
+        ];
+        let (Some(r#type), Some(lower_self_value), Some(key_slot_)) = (
+            r#type,
+            lower_self_value,
+            key_slot_,
+        ) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            r#type: read::required(r#type, "type")?,
-            lower_self_value: read::required(lower_self_value, "self")?,
+            r#type,
+            lower_self_value,
             self_,
             super_,
             crate_,
             extra_field,
             extra_field_2,
             map: map_slot,
-            key: read::required(key_slot_, "key")?,
+            key: key_slot_,
             key_slot,
             value,
             name,

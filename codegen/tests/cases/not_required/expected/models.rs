@@ -39,11 +39,8 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            name,
-            extra,
-        })
+        let id = read::required(id, "id")?;
+        Ok(Self { id, name, extra })
     }
 }
 

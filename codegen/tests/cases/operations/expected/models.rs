@@ -42,11 +42,8 @@ impl<'de> FromMap<'de> for NewShip {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            hull,
-            extra,
-        })
+        let name = read::required(name, "name")?;
+        Ok(Self { name, hull, extra })
     }
 }
 
@@ -211,9 +208,13 @@ impl<'de> FromMap<'de> for Problem {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [("type", r#type.is_some()), ("status", status.is_some())];
+        let (Some(r#type), Some(status)) = (r#type, status) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            r#type: read::required(r#type, "type")?,
-            status: read::required(status, "status")?,
+            r#type,
+            status,
             code,
             errors,
             extra,
@@ -435,12 +436,11 @@ impl<'de> FromMap<'de> for Ship {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            hull,
-            id: read::required(id, "id")?,
-            extra,
-        })
+        let due = [("name", name.is_some()), ("id", id.is_some())];
+        let (Some(name), Some(id)) = (name, id) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { name, hull, id, extra })
     }
 }
 

@@ -39,11 +39,8 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            a: read::required(a, "a")?,
-            b,
-            extra,
-        })
+        let a = read::required(a, "a")?;
+        Ok(Self { a, b, extra })
     }
 }
 

@@ -53,8 +53,9 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let name = read::required(name, "name")?;
         Ok(Self {
-            name: read::required(name, "name")?,
+            name,
             parent,
             twin,
             children,

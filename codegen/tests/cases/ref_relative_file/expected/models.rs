@@ -41,11 +41,8 @@ impl<'de> FromMap<'de> for Part {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            size: read::required(size, "size")?,
-            whole,
-            extra,
-        })
+        let size = read::required(size, "size")?;
+        Ok(Self { size, whole, extra })
     }
 }
 

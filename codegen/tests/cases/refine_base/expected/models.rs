@@ -42,11 +42,11 @@ impl<'de> FromMap<'de> for NotedPage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            items: read::required(items, "items")?,
-            has_more: read::required(has_more, "hasMore")?,
-            extra,
-        })
+        let due = [("items", items.is_some()), ("hasMore", has_more.is_some())];
+        let (Some(items), Some(has_more)) = (items, has_more) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { items, has_more, extra })
     }
 }
 
@@ -105,11 +105,11 @@ impl<'de> FromMap<'de> for Page {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            items: read::required(items, "items")?,
-            has_more: read::required(has_more, "hasMore")?,
-            extra,
-        })
+        let due = [("items", items.is_some()), ("hasMore", has_more.is_some())];
+        let (Some(items), Some(has_more)) = (items, has_more) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { items, has_more, extra })
     }
 }
 
@@ -173,12 +173,11 @@ impl<'de> FromMap<'de> for Ship {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            note,
-            hull: read::required(hull, "hull")?,
-            extra,
-        })
+        let due = [("id", id.is_some()), ("hull", hull.is_some())];
+        let (Some(id), Some(hull)) = (id, hull) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { id, note, hull, extra })
     }
 }
 
@@ -243,10 +242,18 @@ impl<'de> FromMap<'de> for ShipPage {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let due = [
+            ("items", items.is_some()),
+            ("hasMore", has_more.is_some()),
+            ("total", total.is_some()),
+        ];
+        let (Some(items), Some(has_more), Some(total)) = (items, has_more, total) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
-            items: read::required(items, "items")?,
-            has_more: read::required(has_more, "hasMore")?,
-            total: read::required(total, "total")?,
+            items,
+            has_more,
+            total,
             extra,
         })
     }
@@ -306,11 +313,8 @@ impl<'de> FromMap<'de> for Thing {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            note,
-            extra,
-        })
+        let id = read::required(id, "id")?;
+        Ok(Self { id, note, extra })
     }
 }
 

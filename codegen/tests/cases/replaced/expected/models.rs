@@ -51,8 +51,9 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let temperature = read::required(temperature, "temperature")?;
         Ok(Self {
-            temperature: read::required(temperature, "temperature")?,
+            temperature,
             history,
             outside,
             inline,

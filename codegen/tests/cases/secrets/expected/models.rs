@@ -65,8 +65,9 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let password = read::required(password, "password")?;
         Ok(Self {
-            password: read::required(password, "password")?,
+            password,
             token,
             pin,
             list,

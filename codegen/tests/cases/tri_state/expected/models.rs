@@ -64,8 +64,9 @@ impl<'de> FromMap<'de> for Input {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let must = read::required(must, "must")?;
         Ok(Self {
-            must: read::required(must, "must")?,
+            must,
             may,
             r#ref,
             level,
@@ -240,10 +241,8 @@ impl<'de> FromMap<'de> for InputInner {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            a: read::required(a, "a")?,
-            extra,
-        })
+        let a = read::required(a, "a")?;
+        Ok(Self { a, extra })
     }
 }
 

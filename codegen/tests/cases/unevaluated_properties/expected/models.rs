@@ -35,10 +35,8 @@ impl<'de> FromMap<'de> for Base {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            extra,
-        })
+        let id = read::required(id, "id")?;
+        Ok(Self { id, extra })
     }
 }
 
@@ -102,8 +100,9 @@ impl<'de> FromMap<'de> for Closed {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
+        let id = read::required(id, "id")?;
         Ok(Self {
-            id: read::required(id, "id")?,
+            id,
             name,
             kind,
             months,
@@ -232,10 +231,8 @@ impl<'de> FromMap<'de> for Typed {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            id: read::required(id, "id")?,
-            extra,
-        })
+        let id = read::required(id, "id")?;
+        Ok(Self { id, extra })
     }
 }
 

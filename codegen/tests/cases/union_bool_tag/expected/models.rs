@@ -111,11 +111,11 @@ impl<'de> FromMap<'de> for InputOkFalse {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(ok, "ok")?;
-        Ok(Self {
-            error: read::required(error, "error")?,
-            extra,
-        })
+        let due = [("ok", ok.is_some()), ("error", error.is_some())];
+        let (Some(()), Some(error)) = (ok, error) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { error, extra })
     }
 }
 
@@ -168,11 +168,11 @@ impl<'de> FromMap<'de> for InputOkTrue {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(ok, "ok")?;
-        Ok(Self {
-            value: read::required(value, "value")?,
-            extra,
-        })
+        let due = [("ok", ok.is_some()), ("value", value.is_some())];
+        let (Some(()), Some(value)) = (ok, value) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { value, extra })
     }
 }
 

@@ -315,10 +315,8 @@ impl<'de> FromMap<'de> for InputValueObject {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            name: read::required(name, "name")?,
-            extra,
-        })
+        let name = read::required(name, "name")?;
+        Ok(Self { name, extra })
     }
 }
 

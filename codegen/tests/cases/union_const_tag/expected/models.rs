@@ -113,11 +113,11 @@ impl<'de> FromMap<'de> for InputAdd {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
-        Ok(Self {
-            amount: read::required(amount, "amount")?,
-            extra,
-        })
+        let due = [("op", op.is_some()), ("amount", amount.is_some())];
+        let (Some(()), Some(amount)) = (op, amount) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { amount, extra })
     }
 }
 

@@ -171,11 +171,11 @@ impl<'de> FromMap<'de> for InputVersion2 {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(version, "version")?;
-        Ok(Self {
-            title: read::required(title, "title")?,
-            extra,
-        })
+        let due = [("version", version.is_some()), ("title", title.is_some())];
+        let (Some(()), Some(title)) = (version, title) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { title, extra })
     }
 }
 

@@ -254,11 +254,11 @@ impl<'de> FromMap<'de> for StockClear {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
-        Ok(Self {
-            area: read::required(area, "area")?,
-            extra,
-        })
+        let due = [("area", area.is_some()), ("op", op.is_some())];
+        let (Some(area), Some(())) = (area, op) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { area, extra })
     }
 }
 
@@ -317,12 +317,15 @@ impl<'de> FromMap<'de> for StockSet {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
-        Ok(Self {
-            area: read::required(area, "area")?,
-            amount: read::required(amount, "amount")?,
-            extra,
-        })
+        let due = [
+            ("area", area.is_some()),
+            ("op", op.is_some()),
+            ("amount", amount.is_some()),
+        ];
+        let (Some(area), Some(()), Some(amount)) = (area, op, amount) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { area, amount, extra })
     }
 }
 

@@ -116,11 +116,11 @@ impl<'de> FromMap<'de> for SetQuantity {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(op, "op")?;
-        Ok(Self {
-            quantity: read::required(quantity, "quantity")?,
-            extra,
-        })
+        let due = [("op", op.is_some()), ("quantity", quantity.is_some())];
+        let (Some(()), Some(quantity)) = (op, quantity) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { quantity, extra })
     }
 }
 

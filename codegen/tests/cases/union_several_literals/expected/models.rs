@@ -176,11 +176,8 @@ impl<'de> FromMap<'de> for Moved {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            state: read::required(state, "state")?,
-            to,
-            extra,
-        })
+        let state = read::required(state, "state")?;
+        Ok(Self { state, to, extra })
     }
 }
 
@@ -284,11 +281,11 @@ impl<'de> FromMap<'de> for Stored {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            state: read::required(state, "state")?,
-            place: read::required(place, "place")?,
-            extra,
-        })
+        let due = [("state", state.is_some()), ("place", place.is_some())];
+        let (Some(state), Some(place)) = (state, place) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { state, place, extra })
     }
 }
 

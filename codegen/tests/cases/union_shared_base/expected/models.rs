@@ -122,13 +122,11 @@ impl<'de> FromMap<'de> for InputBare {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
-        Ok(Self {
-            id: read::required(id, "id")?,
-            note,
-            name,
-            extra,
-        })
+        let due = [("id", id.is_some()), ("kind", kind.is_some())];
+        let (Some(id), Some(())) = (id, kind) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { id, note, name, extra })
     }
 }
 
@@ -197,13 +195,15 @@ impl<'de> FromMap<'de> for InputNamed {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
-        Ok(Self {
-            id: read::required(id, "id")?,
-            note,
-            name: read::required(name, "name")?,
-            extra,
-        })
+        let due = [
+            ("id", id.is_some()),
+            ("kind", kind.is_some()),
+            ("name", name.is_some()),
+        ];
+        let (Some(id), Some(()), Some(name)) = (id, kind, name) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { id, note, name, extra })
     }
 }
 

@@ -39,11 +39,11 @@ impl<'de> FromMap<'de> for Cat {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        read::required(kind, "kind")?;
-        Ok(Self {
-            lives: read::required(lives, "lives")?,
-            extra,
-        })
+        let due = [("kind", kind.is_some()), ("lives", lives.is_some())];
+        let (Some(()), Some(lives)) = (kind, lives) else {
+            return Err(read::missing(&due));
+        };
+        Ok(Self { lives, extra })
     }
 }
 
@@ -301,10 +301,8 @@ impl<'de> FromMap<'de> for Tagged {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        Ok(Self {
-            kind: read::required(kind, "kind")?,
-            extra,
-        })
+        let kind = read::required(kind, "kind")?;
+        Ok(Self { kind, extra })
     }
 }
 
