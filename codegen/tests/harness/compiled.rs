@@ -144,6 +144,8 @@ pub mod tuple_open;
 pub mod unevaluated_items;
 #[path = "../cases/unevaluated_properties/expected/root.rs"]
 pub mod unevaluated_properties;
+#[path = "../cases/union_behind_all_of/expected/root.rs"]
+pub mod union_behind_all_of;
 #[path = "../cases/union_bool_tag/expected/root.rs"]
 pub mod union_bool_tag;
 #[path = "../cases/union_by_kind/expected/root.rs"]
@@ -250,6 +252,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "tuple_open" => models!(tuple_open: Input),
         "unevaluated_items" => models!(unevaluated_items: Input),
         "unevaluated_properties" => models!(unevaluated_properties: Base, Closed, Holder, Typed),
+        "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue, Shape, ShapeBox, ShapeDot),
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputValue, InputValueObject),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
