@@ -204,7 +204,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
         "enum_all_of_ref" => models!(enum_all_of_ref: Colour, Input, Level),
         "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
-        "enum_mixed_null" => models!(enum_mixed_null: Input, InputFlag, InputLevel, InputShape),
+        "enum_mixed_null" => models!(enum_mixed_null: Input, InputAgain, InputFlag, InputLevel, InputShape, InputTwice, InputTwiceText),
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),

@@ -23,10 +23,12 @@ pub static TABLES: Tables = Tables {
                 Keyword::Type(Types::OBJECT),
                 Keyword::Properties(
                     &[
+                        ("again", SchemaId(6u32)),
                         ("flag", SchemaId(2u32)),
                         ("level", SchemaId(1u32)),
                         ("only", SchemaId(3u32)),
                         ("shape", SchemaId(4u32)),
+                        ("twice", SchemaId(5u32)),
                     ],
                 ),
             ],
@@ -74,6 +76,31 @@ pub static TABLES: Tables = Tables {
                         Literal::Object(&[("a", Literal::Null)]),
                         Literal::String("none"),
                     ],
+                ),
+            ],
+        },
+        Schema {
+            resource: 0u32,
+            location: "/properties/twice",
+            keywords: &[
+                Keyword::Enum(
+                    &[
+                        Literal::Number(Number::int(1)),
+                        Literal::Number(Number::decimal(10, 1)),
+                        Literal::String("a"),
+                        Literal::String("a"),
+                        Literal::Number(Number::int(2)),
+                    ],
+                ),
+            ],
+        },
+        Schema {
+            resource: 0u32,
+            location: "/properties/again",
+            keywords: &[
+                Keyword::Type(Types::STRING),
+                Keyword::Enum(
+                    &[Literal::String("x"), Literal::String("x"), Literal::String("y")],
                 ),
             ],
         },
