@@ -79,6 +79,7 @@ pub static TABLES: Tables = Tables {
                     &[
                         ("arguments", SchemaId(9u32)),
                         ("kind", SchemaId(8u32)),
+                        ("last", SchemaId(11u32)),
                         ("otherwise", SchemaId(10u32)),
                     ],
                 ),
@@ -92,7 +93,7 @@ pub static TABLES: Tables = Tables {
         Schema {
             resource: 0u32,
             location: "/$defs/call/properties/arguments",
-            keywords: &[Keyword::Ref(SchemaId(11u32))],
+            keywords: &[Keyword::Ref(SchemaId(13u32))],
         },
         Schema {
             resource: 0u32,
@@ -101,12 +102,22 @@ pub static TABLES: Tables = Tables {
         },
         Schema {
             resource: 0u32,
+            location: "/$defs/call/properties/last",
+            keywords: &[Keyword::Ref(SchemaId(1u32)), Keyword::Not(SchemaId(12u32))],
+        },
+        Schema {
+            resource: 0u32,
+            location: "/$defs/call/properties/last/not",
+            keywords: &[Keyword::Required(&["otherwise"])],
+        },
+        Schema {
+            resource: 0u32,
             location: "/$defs/arguments",
             keywords: &[
                 Keyword::Type(Types::ARRAY),
                 Keyword::MaxItems(2u64),
                 Keyword::Items {
-                    schema: SchemaId(12u32),
+                    schema: SchemaId(14u32),
                     from: 0usize,
                 },
             ],
