@@ -164,6 +164,23 @@ fn outputs(problems: &mut String) {
     assert!(problems.is_empty(), "{problems}\nif this is meant: {REPAIR}");
 }
 
+/// A package says itself how deep the compiler has to go; modules can only tell their owner.
+#[test]
+fn long_chains_raise_the_limit_of_the_compiler() {
+    let case = Case::all().into_iter().find(|case| case.name == "long_chain").unwrap();
+    let mut project = project(&case, vec![case.folder.join("input.json")]);
+    project.config.output.layout = Layout::Crate;
+    let generated = project.generate().unwrap();
+    let root = generated.files.iter().find(|(name, _)| *name == "src/lib.rs").unwrap().1;
+    assert!(root.contains("#![recursion_limit = \"800\"]"), "{root}");
+    assert!(generated.contract.diagnostics.is_empty());
+    let notes = output({
+        project.config.output.layout = Layout::Modules;
+        project.generate()
+    });
+    assert!(notes["notes.txt"].contains("recursion_limit = \"800\""));
+}
+
 /// The names of the types of a case, from its module `types`.
 fn types(case: &Case) -> Vec<String> {
     let text = fs::read_to_string(case.folder.join("expected/types.rs")).unwrap_or_default();
