@@ -1,6 +1,7 @@
 //! The command line: arguments in, one library call, text and an exit code out.
 
 mod args;
+mod drift;
 mod explain;
 mod failure;
 mod generate;
@@ -47,6 +48,7 @@ fn run(command: &Command, screen: &Screen) -> u8 {
         Command::Lower(args) => lower::lower(args, screen),
         Command::Explain(args) => explain::explain(args, screen),
         Command::Report(args) => report::report(args, screen),
+        Command::Drift(args) => drift::drift(args, screen),
     };
     result.unwrap_or_else(|failure| failure.tell(screen))
 }

@@ -261,8 +261,8 @@ impl Shapes {
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        let chosen = conj.chosen.iter().copied().filter(|c| ids.contains(c)).collect();
-        Conj { ids, chosen, within: conj.within }
+        // A holder may stand behind a reference or in an `allOf`: it need not be one of `ids`.
+        Conj { ids, chosen: conj.chosen.clone(), within: conj.within }
     }
 
     /// The type of a schema that was shaped.

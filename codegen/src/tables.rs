@@ -143,11 +143,12 @@ impl TableSet {
             .then(|| quote!(Literal,));
         let types = self.uses(|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
         let keyword = self.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
+        let schema = (!self.tables.schemas.is_empty()).then(|| quote!(Schema,));
         let pattern = (!self.patterns.is_empty()).then(|| quote!(pattern::{self, Pattern},));
         quote! {
             use ::contract_runtime::{
                 #number #pattern
-                schema::{#choice #keyword #literal Resource, Schema, SchemaId, Tables, #types Validator},
+                schema::{#choice #keyword #literal Resource, #schema SchemaId, Tables, #types Validator},
             };
             /// The validator of a schema, by its row in [`TABLES`].
             #[must_use]

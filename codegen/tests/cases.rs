@@ -1,12 +1,15 @@
 //! Generation, proved by cases: each folder of `cases/` holds a contract, the code that must come
 //! of it, and documents that its types must take or refuse.
 //!
-//! * `input.json` or `input/` with several files, and a `codegen.toml` where options matter;
+//! * `input.json` or `input/` with several files, JSON or YAML, and a `codegen.toml` where
+//!   options matter;
 //! * `expected/*.rs`: the output, compiled into this binary with warnings denied;
 //! * `valid/*.json`, and `invalid/*.json` with the violations in `*.expect.json`; a name that
 //!   starts with `Type--` is for that type, any other for the root's;
 //! * `notes.txt`: what the generator has to say beside the output, when it says anything;
 //! * `error.txt` instead of all of these where the contract must be refused.
+//!
+//! `constructs.md` says which construct of a contract is proved by which folders.
 //!
 //! This binary asks the compiled output. That it is what the generator writes is asked by
 //! `cases_output.rs`, which compiles none of it and so can repair it:
@@ -14,11 +17,11 @@
 #![recursion_limit = "512"]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
-#[rustfmt::skip]
-#[path = "harness/api.rs"]
-pub mod api;
 #[path = "harness/api_promises.rs"]
 mod api_promises;
+#[rustfmt::skip]
+#[path = "harness/apis.rs"]
+pub mod apis;
 #[path = "harness/compiled.rs"]
 #[rustfmt::skip]
 pub mod compiled;

@@ -4,6 +4,8 @@
 //! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output` writes it anew.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
+#[path = "harness/constructs.rs"]
+mod constructs;
 #[path = "harness/folder.rs"]
 mod folder;
 #[path = "harness/output.rs"]

@@ -1,4 +1,5 @@
-//! The exchange's contract gives the same bytes every time, in whatever order it is read.
+//! A contract gives the same bytes every time, in whatever order it is read: the exchange's, and
+//! documents of several files in JSON and YAML.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 use std::{
@@ -6,7 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contract_codegen::{generate::Project, render::Files};
+use contract_codegen::{
+    config::{Builders, Config, Layout},
+    generate::Project,
+    load::Sources,
+    render::Files,
+};
 
 fn project() -> Project {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/codegen.toml");
@@ -49,4 +55,76 @@ fn the_exchange_is_generated_the_same_in_any_order() {
     shuffled.config.areas.reverse();
     shuffled.config.secrets.reverse();
     assert_same(&first, &files(&shuffled));
+}
+
+/// The files of a case that has several.
+fn several(case: &str) -> Vec<PathBuf> {
+    documents(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(case).join("input"))
+}
+
+/// Every order of a few things (Heap's algorithm).
+fn orders<T: Clone>(items: &mut Vec<T>, count: usize, found: &mut Vec<Vec<T>>) {
+    if count <= 1 {
+        found.push(items.clone());
+        return;
+    }
+    for at in 0..count {
+        orders(items, count - 1, found);
+        items.swap(if count.is_multiple_of(2) { at } else { 0 }, count - 1);
+    }
+}
+
+/// JSON and YAML files that refer to each other, an OpenAPI document among them.
+#[test]
+fn files_of_json_and_yaml_are_generated_the_same_in_every_order() {
+    for (case, count) in [("openapi_files", 5), ("ref_through_ref", 3)] {
+        let mut files = several(case);
+        assert_eq!(files.len(), count, "{case}: {files:?}");
+        assert!(files.iter().any(|file| file.extension().is_some_and(|ending| ending == "yaml")));
+        for layout in [Layout::Crate, Layout::Modules] {
+            let generate = |inputs: Vec<PathBuf>| {
+                let mut config = Config::default();
+                config.output.layout = layout;
+                config.types.builders = Builders::All;
+                self::files(&Project { config, base: PathBuf::new(), inputs })
+            };
+            let first = generate(files.clone());
+            let mut all = Vec::new();
+            orders(&mut files, count, &mut all);
+            // Every fifth of the 120 orders of five files, all six of three.
+            for order in all.into_iter().step_by(if count > 3 { 5 } else { 1 }) {
+                assert_same(&first, &generate(order));
+            }
+        }
+    }
+}
+
+/// Texts come without a folder that could sort them: only the list of inputs keeps their order.
+#[test]
+fn texts_are_generated_the_same_in_every_order() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/openapi_files/input");
+    let mut texts: Vec<(String, String)> = several("openapi_files")
+        .into_iter()
+        .map(|path| {
+            let name = path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    let generate = |texts: &[(String, String)]| {
+        let texts: Vec<(&str, &str, &str)> =
+            texts.iter().map(|(name, text)| (name.as_str(), "", text.as_str())).collect();
+        let project = Project::default();
+        let contract = project.understand(Sources::from_texts(&texts).unwrap()).unwrap();
+        let generated = project.emit(contract).unwrap_or_else(|e| panic!("{e}"));
+        let files = generated.files.iter().filter(|(name, _)| *name != "src/lib.rs");
+        files.map(|(name, text)| (name.to_owned(), text.to_owned())).collect::<Vec<_>>()
+    };
+    let first = generate(&texts);
+    assert!(first.len() > 5);
+    let mut all = Vec::new();
+    let count = texts.len();
+    orders(&mut texts, count, &mut all);
+    for order in all.iter().step_by(7) {
+        assert_eq!(generate(order), first, "{:?}", order.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    }
 }

@@ -1,5 +1,10 @@
-//! The contract comparison: every rule once, and what must hold for any two contracts.
+//! The contract comparison: every rule once, what must hold for any two contracts, the command.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
+#[path = "drift/command.rs"]
+mod command;
+#[path = "drift/others.rs"]
+mod others;
 #[path = "drift/rules.rs"]
 mod rules;
 #[path = "drift/whole.rs"]

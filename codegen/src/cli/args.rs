@@ -16,13 +16,15 @@ Examples:
       Where a member came from, and what enforces each of its rules.
   contract-codegen report openapi.json --markdown > report.md
       What is looser than the contract, what is assumed, what is proven.
+  contract-codegen drift released/openapi.json openapi.json
+      What a new version means for those who use the old one.
 
 An INPUT is an OpenAPI 3.1 document, a JSON Schema 2020-12 file, a folder of them, or a
 codegen.toml, whose options then apply. JSON and YAML; nothing is fetched from the network.
 
 Exit codes:
    0  done, or no difference
-   1  `check` found differences
+   1  `check` found differences, or `drift` what breaks
    2  the command line is wrong, or `explain` knows no such name
    3  the contract was refused; each problem names its file, line and JSON Pointer
    4  something could not be read or written
@@ -54,6 +56,9 @@ pub(crate) enum Command {
     /// Report what is looser than the contract, assumed, lost by engines, proven
     #[command(after_help = REPORT)]
     Report(ReportArgs),
+    /// Compare two versions of a contract: what breaks readers, what breaks writers
+    #[command(after_help = DRIFT)]
+    Drift(DriftArgs),
 }
 
 const GENERATE: &str = "\
@@ -95,6 +100,20 @@ Every type is proven to hold all that its schema accepts, or tested with generat
 Examples:
   contract-codegen report schemas/codegen.toml
   contract-codegen report openapi.json --json | jq '.summary.report.looser'";
+
+const DRIFT: &str = "\
+Each version is a file, a folder or a codegen.toml, whose inputs and mounts then count. Readers
+take what the service sends, writers send what it takes. A verdict that is proven has a value
+beside it that only one version accepts, where one was found.
+
+Exit code 1 means that something breaks: within a major version, or across majors without a new
+`info.version`. What only adds ends with 0; `--json` tells them apart.
+
+Examples:
+  contract-codegen drift released/openapi.json openapi.json
+  contract-codegen drift old.schema.json new.schema.json --all
+  contract-codegen drift ../v1/codegen.toml codegen.toml --across-majors --markdown
+  contract-codegen drift --explain enum-value-added";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Layout {
@@ -193,6 +212,39 @@ pub(crate) struct ReportArgs {
     pub(crate) shown: Output,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct DriftArgs {
+    /// The older version: a file, a folder or a codegen.toml
+    #[arg(required_unless_present = "explain", value_name = "OLD")]
+    pub(crate) old: Option<PathBuf>,
+    /// The newer version
+    #[arg(required_unless_present = "explain", value_name = "NEW")]
+    pub(crate) new: Option<PathBuf>,
+    /// Print a Markdown table, for a pull request
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Print GitHub workflow commands, which show up beside the lines they concern
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub(crate) annotations: bool,
+    /// Also show what changes nothing for anybody, such as descriptions
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Judge only by what it means for those who read
+    #[arg(long)]
+    pub(crate) readers_only: bool,
+    /// Judge only by what it means for those who write
+    #[arg(long, conflicts_with = "readers_only")]
+    pub(crate) writers_only: bool,
+    /// The newer may be the next major version
+    #[arg(long)]
+    pub(crate) across_majors: bool,
+    /// Say what a rule means, or list all of them; compare nothing
+    #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["old", "new"])]
+    pub(crate) explain: Option<Option<String>>,
+    #[command(flatten)]
+    pub(crate) shown: Output,
+}
+
 impl Command {
     pub(crate) fn output(&self) -> Output {
         match self {
@@ -200,6 +252,7 @@ impl Command {
             Self::Lower(args) => args.shown,
             Self::Explain(args) => args.shown,
             Self::Report(args) => args.shown,
+            Self::Drift(args) => args.shown,
         }
     }
 }

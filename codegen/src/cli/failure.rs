@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::screen::Screen;
 
-/// Differences were found.
+/// Differences were found, or such that break something.
 pub(crate) const DIFFERENT: u8 = 1;
 /// The command line is wrong.
 const USAGE: u8 = 2;

@@ -37,6 +37,11 @@ impl Screen {
         Self { json: output.json, color, progress }
     }
 
+    /// Whether there are colours.
+    pub(crate) const fn is_colored(&self) -> bool {
+        self.color
+    }
+
     /// Says what goes on, on terminals only.
     pub(crate) fn step(&self, what: &str) {
         self.progress.set_message(what.to_owned());

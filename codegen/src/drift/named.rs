@@ -40,6 +40,13 @@ impl<'g> Comparer<'g> {
                 _ => true,
             }
         });
+        // Two files, each alone: whatever they are called, one is meant to follow the other.
+        if let (Some(before), Some(after)) = (alone(old), alone(new))
+            && let Some(at) = gone.iter().position(|id| *id == before)
+            && let Some(to) = left.iter().position(|id| *id == after)
+        {
+            pairs.push((gone.remove(at), left.remove(to)));
+        }
         for (before, after) in pairs {
             if used_before.contains(&before) && used_after.contains(&after) {
                 continue;
@@ -76,9 +83,13 @@ impl<'g> Comparer<'g> {
             let Some(root) = before.root else { continue };
             let place = Some(&old.graph.schema(root).place);
             let fresh = new.graph.resources.iter().filter(|after| !known(old, &after.uri));
-            let mut same_file =
-                fresh.filter(|after| after.root.is_some() && file(new, after) == file(old, before));
-            match same_file.next() {
+            let follows = |after: &&Resource| {
+                let alone = alone(old) == Some(root) && after.root.is_some() && alone(new) == after.root;
+                alone || after.root.is_some() && file(new, after) == file(old, before)
+            };
+            match fresh.into_iter().find(follows) {
+                // Nobody gave them an address.
+                Some(after) if is_made_up(&before.uri) && is_made_up(&after.uri) => {}
                 Some(after) => {
                     let to = after.root.map(|root| &new.graph.schema(root).place);
                     let message = format!("the schema is `{}`, was `{}`", after.uri, before.uri);
@@ -91,6 +102,19 @@ impl<'g> Comparer<'g> {
             }
         }
     }
+}
+
+/// The schema that is the only file of a contract.
+fn alone(contract: &Contract) -> Option<SchemaId> {
+    let [_] = contract.sources.sources.as_slice() else { return None };
+    let mut roots =
+        contract.graph.ids().filter(|id| matches!(contract.graph.schema(*id).origin, Origin::Root(_)));
+    roots.next().filter(|_| roots.next().is_none())
+}
+
+/// Whether an address was made from the name of a file, which has no `$id`.
+fn is_made_up(uri: &str) -> bool {
+    uri.starts_with("file:")
 }
 
 /// Schemas with a name of their own, whole files first.

@@ -3,9 +3,13 @@
 //! Two questions are asked of a difference that looks breaking. Does everything that one side
 //! accepts pass the keywords that changed on the other (`canonical`, experimental)? Then it
 //! breaks nobody. Is there a value that one side accepts and those keywords refuse? Then it
-//! does, and the value is shown. Whatever an engine cannot say leaves the cautious verdict.
+//! does, and the value is shown once the runtime's own tables, which generated code is checked
+//! by, say the same of it. Whatever an engine cannot say leaves the cautious verdict.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::HashMap,
+};
 
 use contract_runtime::Json;
 use jsonschema::{
@@ -20,7 +24,11 @@ use super::{
     flat::Flat,
     sample,
 };
-use crate::schema::{Graph, SchemaId};
+use crate::{
+    schema::{Graph, SchemaId},
+    shape::Shapes,
+    tables::{TableSet, patterns},
+};
 
 /// Which version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +48,8 @@ pub(super) struct Prover<'g> {
     new: &'g Graph,
     wholes: Known<CanonicalSchema>,
     validators: Known<Validator>,
+    old_tables: OnceCell<TableSet>,
+    new_tables: OnceCell<TableSet>,
 }
 
 /// `Ok`: nothing is lost. `Err`: something is, with a value if one was found.
@@ -47,14 +57,40 @@ pub(super) type Verdict = Result<(), Option<Json>>;
 
 impl<'g> Prover<'g> {
     pub(super) fn new(old: &'g Graph, new: &'g Graph) -> Self {
-        Self { old, new, wholes: RefCell::default(), validators: RefCell::default() }
+        Self {
+            old,
+            new,
+            wholes: RefCell::default(),
+            validators: RefCell::default(),
+            old_tables: OnceCell::new(),
+            new_tables: OnceCell::new(),
+        }
+    }
+
+    const fn graph(&self, side: Side) -> &'g Graph {
+        match side {
+            Side::Old => self.old,
+            Side::New => self.new,
+        }
+    }
+
+    /// Whether the runtime accepts a value by all of some schemas.
+    fn accepts(&self, side: Side, ids: &[SchemaId], value: &Json) -> bool {
+        let tables = match side {
+            Side::Old => &self.old_tables,
+            Side::New => &self.new_tables,
+        };
+        let graph = self.graph(side);
+        let tables = tables.get_or_init(|| TableSet::new(graph, &Shapes::default(), patterns(graph).0));
+        ids.iter().all(|id| tables.is_valid(*id, value))
     }
 
     fn writer(&self, side: Side) -> Writer<'g> {
-        match side {
-            Side::Old => Writer { graph: self.old, prefix: 'o' },
-            Side::New => Writer { graph: self.new, prefix: 'n' },
-        }
+        let prefix = match side {
+            Side::Old => 'o',
+            Side::New => 'n',
+        };
+        Writer { graph: self.graph(side), prefix }
     }
 
     /// Whether all that `giving` accepts passes the facet's keywords of `refusing`; `None` when
@@ -70,7 +106,7 @@ impl<'g> Prover<'g> {
         let spread = facet.keywords.iter().any(|keyword| keyword.starts_with("unevaluated"))
             && refuser.iter().any(|id| writer.looks_around(*id));
         let barrier = if spread { writer.whole(refuser)? } else { writer.only(refuser, facet.keywords)? };
-        if let Some(witness) = self.witness(giving, given, &barrier, facet) {
+        if let Some(witness) = self.witness((giving, given), (refusing, refuser), &barrier, facet) {
             return Some(Err(Some(witness)));
         }
         // What is given has certain types only, and the engine decides a typed barrier more often.
@@ -96,7 +132,14 @@ impl<'g> Prover<'g> {
         covers(&old, &new) && covers(&new, &old)
     }
 
-    fn witness(&self, giving: Side, given: &[SchemaId], barrier: &Value, facet: &Facet) -> Option<Json> {
+    /// A value that `giving` accepts and the barrier refuses, by both engines.
+    fn witness(
+        &self,
+        (giving, given): (Side, &[SchemaId]),
+        (refusing, refuser): (Side, &[SchemaId]),
+        barrier: &Value,
+        facet: &Facet,
+    ) -> Option<Json> {
         let barrier = validator(barrier)?;
         let mut validators = self.validators.borrow_mut();
         let whole = validators.entry((giving, given.to_vec())).or_insert_with(|| {
@@ -104,11 +147,12 @@ impl<'g> Prover<'g> {
             validator(&document)
         });
         let whole = whole.as_ref()?;
-        let graph = if giving == Side::Old { self.old } else { self.new };
-        let samples = sample::samples(graph, given);
+        let samples = sample::samples(self.graph(giving), given);
         let mut tries = facet.tries.iter().chain(&samples);
         let shows = |value: &&Json| {
             exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
+                && self.accepts(giving, given, value)
+                && !self.accepts(refusing, refuser, value)
         };
         tries.find(shows).cloned()
     }

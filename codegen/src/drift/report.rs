@@ -117,8 +117,15 @@ pub fn human(drift: &Drift, view: &View) -> String {
                 change.message,
                 paint("2", &place.unwrap_or_default())
             );
-            if let Some(witness) = &change.witness {
-                let _ = writeln!(out, "           only one version accepts {}", shorten(witness));
+            match &change.witness {
+                Some(witness) => {
+                    let _ = writeln!(out, "           proven: only one version accepts {}", shorten(witness));
+                }
+                // What is proven harmless says so in its message.
+                None if change.proven && level == Level::Breaking => {
+                    let _ = writeln!(out, "           proven: the versions accept different values");
+                }
+                None => {}
             }
             let others = change.uses.len().saturating_sub(1);
             if others > 0 {
@@ -243,7 +250,7 @@ pub fn markdown(drift: &Drift, view: &View) -> String {
         let witness = change
             .witness
             .as_deref()
-            .map(|witness| format!(" Only one version accepts {}.", code(&shorten(witness))));
+            .map(|witness| format!(" Proven: only one version accepts {}.", code(&shorten(witness))));
         let _ = writeln!(
             out,
             "| {} | {} | `{}` | {}{more} | {}.{} |",

@@ -47,23 +47,31 @@ pub(super) struct Place<'a> {
     by_ref: TokenStream,
     /// A copy of it: `self.name` or `*v`.
     copy: TokenStream,
+    /// Whether it stands in a `Box`, which methods and arguments see through, but `match` does not.
+    boxed: bool,
 }
 
 impl<'a> Place<'a> {
     pub(super) fn field(ty: &'a TypeRef, path: TokenStream) -> Self {
-        Self { ty, by_ref: quote!(&#path), copy: path.clone(), recv: path }
+        Self { ty, by_ref: quote!(&#path), copy: path.clone(), recv: path, boxed: false }
     }
 
     fn variable(ty: &'a TypeRef) -> Self {
-        Self { ty, recv: quote!(value), by_ref: quote!(value), copy: quote!(*value) }
+        Self { ty, recv: quote!(value), by_ref: quote!(value), copy: quote!(*value), boxed: false }
     }
 
     fn own(ty: &'a TypeRef) -> Self {
-        Self { ty, recv: quote!(self), by_ref: quote!(self), copy: quote!(*self) }
+        Self { ty, recv: quote!(self), by_ref: quote!(self), copy: quote!(*self), boxed: false }
     }
 
-    fn retyped(&self, ty: &'a TypeRef) -> Self {
-        Self { ty, ..self.clone() }
+    fn unboxed(&self, ty: &'a TypeRef) -> Self {
+        Self { ty, boxed: true, ..self.clone() }
+    }
+
+    /// As what `match` takes.
+    fn matched(&self) -> TokenStream {
+        let recv = &self.recv;
+        if self.boxed { quote!(#recv.as_ref()) } else { self.by_ref.clone() }
     }
 }
 
@@ -488,7 +496,7 @@ impl<'a> Checker<'a> {
         let at = |id: SchemaId| self.schema_at(id, place, chosen, depth - 1);
         match place.ty {
             TypeRef::Json | TypeRef::Replaced(..) => return self.by_tables(id, place),
-            TypeRef::Boxed(inner) => return self.schema_at(id, &place.retyped(inner), chosen, depth - 1),
+            TypeRef::Boxed(inner) => return self.schema_at(id, &place.unboxed(inner), chosen, depth - 1),
             TypeRef::Nullable(inner) => return self.nullable(id, inner, place, chosen, depth),
             TypeRef::Named(type_id) => {
                 let def = self.emitter.shapes.get(*type_id);
@@ -566,7 +574,7 @@ impl<'a> Checker<'a> {
         let row = row_literal(id.0);
         let unknown =
             body.open.then(|| quote!(#name::Unknown(value) => schemas::validator(#row).is_valid(value),));
-        match_variants(&place.by_ref, arms, unknown)
+        match_variants(&place.matched(), arms, unknown)
     }
 
     fn at_kinds(
@@ -586,7 +594,7 @@ impl<'a> Checker<'a> {
                 (quote!(#name::#variant), check)
             })
             .collect();
-        match_variants(&place.by_ref, arms, None)
+        match_variants(&place.matched(), arms, None)
     }
 
     fn at_newtype(
@@ -614,7 +622,7 @@ impl<'a> Checker<'a> {
             (Always, Always) => Always,
             (Never, Never) => Never,
             (null, some) => {
-                let on = &place.by_ref;
+                let on = place.matched();
                 let name = if matches!(some, Always | Never) { quote!(_) } else { quote!(value) };
                 let (null, some) = (null.tokens(), some.tokens());
                 When(quote!(match #on { Nullable::Null => #null, Nullable::Value(#name) => #some }))

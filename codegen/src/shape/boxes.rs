@@ -73,19 +73,32 @@ fn direct_mut(body: &mut Body) -> Vec<&mut TypeRef> {
 
 /// The types that stand in a body itself, not behind a pointer.
 fn targets(body: &Body, out: &mut Vec<TypeId>) {
-    fn add(ty: &TypeRef, out: &mut Vec<TypeId>) {
-        match ty {
-            TypeRef::Named(id) => out.push(*id),
-            TypeRef::Nullable(inner) => add(inner, out),
-            TypeRef::Tuple(inner) => inner.iter().for_each(|t| add(t, out)),
+    each(body, Boxes::End, out);
+}
+
+/// What a `Box` is to somebody who follows types.
+#[derive(Clone, Copy)]
+enum Boxes {
+    /// Something else begins behind it.
+    End,
+    /// It is seen through.
+    Pass,
+}
+
+fn each(body: &Body, boxes: Boxes, out: &mut Vec<TypeId>) {
+    fn add(ty: &TypeRef, boxes: Boxes, out: &mut Vec<TypeId>) {
+        match (ty, boxes) {
+            (TypeRef::Named(id), _) => out.push(*id),
+            (TypeRef::Nullable(inner), _) | (TypeRef::Boxed(inner), Boxes::Pass) => add(inner, boxes, out),
+            (TypeRef::Tuple(inner), _) => inner.iter().for_each(|t| add(t, boxes, out)),
             _ => {}
         }
     }
     match body {
-        Body::Struct(s) => s.fields.iter().for_each(|f| add(&f.ty, out)),
-        Body::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, out)),
-        Body::ByKind(v) => v.iter().for_each(|v| add(&v.ty, out)),
-        Body::Newtype(inner) => add(inner, out),
+        Body::Struct(s) => s.fields.iter().for_each(|f| add(&f.ty, boxes, out)),
+        Body::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, boxes, out)),
+        Body::ByKind(v) => v.iter().for_each(|v| add(&v.ty, boxes, out)),
+        Body::Newtype(inner) => add(inner, boxes, out),
         Body::Enum(_) | Body::Pending => {}
     }
 }
@@ -164,7 +177,7 @@ pub(super) fn depth(shapes: &Shapes) -> usize {
         while let Some(&at) = work.last() {
             let index = at.0 as usize;
             let mut inner = Vec::new();
-            targets(&shapes.types[index].body, &mut inner);
+            each(&shapes.types[index].body, Boxes::Pass, &mut inner);
             known[index].get_or_insert(0);
             let open = inner.iter().find(|t| known[t.0 as usize].is_none());
             match open {

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use contract_codegen::drift::{
-    Change, Contract, Level, Options, compare,
-    rules::{RULES, find},
+use contract_codegen::{
+    drift::{
+        Change, Contract, Level, Options, compare,
+        rules::{RULES, find},
+    },
+    generate::Project,
+    load::Sources,
 };
+use contract_runtime::Json;
 
 const S: Level = Level::Same;
 const A: Level = Level::Additive;
@@ -750,4 +755,35 @@ fn proofs() {
         true,
     );
     assert_eq!(nothing, []);
+}
+
+/// What is shown as proven is: the validators that generated code has accept a witness by one
+/// version and refuse it by the other.
+#[test]
+fn witnesses_tell_the_versions_apart() {
+    let accepts = |text: &str, value: &Json| {
+        let sources = Sources::from_texts(&[("openapi.json", "", text)]).unwrap();
+        let contract = Project::default().understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
+        let schema = contract
+            .graph
+            .ids()
+            .find(|id| contract.graph.schema(*id).place.pointer == "/components/schemas/s");
+        contract.tables.is_valid(schema.unwrap(), value)
+    };
+    let mut witnesses = 0;
+    for (rule, old, new, ..) in SCHEMAS {
+        let (old, new) = (schema(old), schema(new));
+        for change in changes(&old, &new, false) {
+            let Some(witness) = &change.witness else { continue };
+            assert!(change.proven, "{rule}: {change:#?}");
+            // Deeper places have a value of their own.
+            if !change.subject.ends_with("body") {
+                continue;
+            }
+            witnesses += 1;
+            let value = Json::parse(witness.as_bytes()).unwrap();
+            assert!(accepts(&old, &value) != accepts(&new, &value), "{rule}: {witness}");
+        }
+    }
+    assert!(witnesses >= 30, "only {witnesses} witnesses");
 }

@@ -17,7 +17,7 @@ use contract_runtime::{
 };
 use tower::ServiceExt;
 
-use crate::api::{
+use crate::apis::operations::{
     client::{Client, Error},
     operations::OperationId,
     server::{AddShip, ReadShip, Refusal, Service, router},

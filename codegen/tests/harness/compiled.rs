@@ -12,6 +12,10 @@ use crate::model::{Model, models};
 pub mod additional_false;
 #[path = "../cases/additional_typed/expected/root.rs"]
 pub mod additional_typed;
+#[path = "../cases/all_of_merge/expected/root.rs"]
+pub mod all_of_merge;
+#[path = "../cases/annotations/expected/root.rs"]
+pub mod annotations;
 #[path = "../cases/areas/expected/root.rs"]
 pub mod areas;
 #[path = "../cases/array_limits/expected/root.rs"]
@@ -26,12 +30,22 @@ pub mod const_members;
 pub mod const_without_type;
 #[path = "../cases/contains/expected/root.rs"]
 pub mod contains;
+#[path = "../cases/content_annotations/expected/root.rs"]
+pub mod content_annotations;
+#[path = "../cases/defaults/expected/root.rs"]
+pub mod defaults;
 #[path = "../cases/dependent_required/expected/root.rs"]
 pub mod dependent_required;
 #[path = "../cases/dependent_schemas/expected/root.rs"]
 pub mod dependent_schemas;
+#[path = "../cases/discriminator/expected/root.rs"]
+pub mod discriminator;
+#[path = "../cases/draft_07/expected/root.rs"]
+pub mod draft_07;
 #[path = "../cases/dynamic_ref/expected/root.rs"]
 pub mod dynamic_ref;
+#[path = "../cases/enum_all_of_ref/expected/root.rs"]
+pub mod enum_all_of_ref;
 #[path = "../cases/enum_case_clash/expected/root.rs"]
 pub mod enum_case_clash;
 #[path = "../cases/enum_mixed_null/expected/root.rs"]
@@ -40,6 +54,8 @@ pub mod enum_mixed_null;
 pub mod enum_odd_names;
 #[path = "../cases/enum_open/expected/root.rs"]
 pub mod enum_open;
+#[path = "../cases/enum_rust_names/expected/root.rs"]
+pub mod enum_rust_names;
 #[path = "../cases/format_annotation/expected/root.rs"]
 pub mod format_annotation;
 #[path = "../cases/if_then_else/expected/root.rs"]
@@ -48,12 +64,16 @@ pub mod if_then_else;
 pub mod implied_objects;
 #[path = "../cases/long_chain/expected/root.rs"]
 pub mod long_chain;
+#[path = "../cases/map_nullable/expected/root.rs"]
+pub mod map_nullable;
 #[path = "../cases/mutually_recursive/expected/root.rs"]
 pub mod mutually_recursive;
 #[path = "../cases/names_by_config/expected/root.rs"]
 pub mod names_by_config;
 #[path = "../cases/names_fields/expected/root.rs"]
 pub mod names_fields;
+#[path = "../cases/names_problem/expected/root.rs"]
+pub mod names_problem;
 #[path = "../cases/names_types/expected/root.rs"]
 pub mod names_types;
 #[path = "../cases/not_required/expected/root.rs"]
@@ -70,8 +90,14 @@ pub mod number_bounds;
 pub mod number_decimals;
 #[path = "../cases/number_whole/expected/root.rs"]
 pub mod number_whole;
+#[path = "../cases/openapi_30/expected/root.rs"]
+pub mod openapi_30;
+#[path = "../cases/openapi_files/expected/root.rs"]
+pub mod openapi_files;
 #[path = "../cases/operations/expected/root.rs"]
 pub mod operations;
+#[path = "../cases/operations_odd/expected/root.rs"]
+pub mod operations_odd;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
 pub mod optional_not_nullable;
 #[path = "../cases/pattern_closed/expected/root.rs"]
@@ -96,6 +122,8 @@ pub mod ref_pointer_escapes;
 pub mod ref_relative_file;
 #[path = "../cases/ref_siblings/expected/root.rs"]
 pub mod ref_siblings;
+#[path = "../cases/ref_through_ref/expected/root.rs"]
+pub mod ref_through_ref;
 #[path = "../cases/refine_base/expected/root.rs"]
 pub mod refine_base;
 #[path = "../cases/replaced/expected/root.rs"]
@@ -116,12 +144,16 @@ pub mod tuple_open;
 pub mod unevaluated_items;
 #[path = "../cases/unevaluated_properties/expected/root.rs"]
 pub mod unevaluated_properties;
+#[path = "../cases/union_behind_all_of/expected/root.rs"]
+pub mod union_behind_all_of;
 #[path = "../cases/union_bool_tag/expected/root.rs"]
 pub mod union_bool_tag;
 #[path = "../cases/union_by_kind/expected/root.rs"]
 pub mod union_by_kind;
 #[path = "../cases/union_const_tag/expected/root.rs"]
 pub mod union_const_tag;
+#[path = "../cases/union_exactly_one/expected/root.rs"]
+pub mod union_exactly_one;
 #[path = "../cases/union_int_tag/expected/root.rs"]
 pub mod union_int_tag;
 #[path = "../cases/union_nested/expected/root.rs"]
@@ -142,12 +174,20 @@ pub mod union_superset;
 pub mod union_tag_behind_ref;
 #[path = "../cases/unique_items/expected/root.rs"]
 pub mod unique_items;
+#[path = "../cases/unknown_kept/expected/root.rs"]
+pub mod unknown_kept;
+#[path = "../cases/vocabulary/expected/root.rs"]
+pub mod vocabulary;
+#[path = "../cases/webhooks_only/expected/root.rs"]
+pub mod webhooks_only;
 
 /// The types of a case; `None` for a case that is not compiled.
 pub fn models(case: &str) -> Option<Vec<Model>> {
     Some(match case {
         "additional_false" => models!(additional_false: Empty, Input),
         "additional_typed" => models!(additional_typed: Amount, Amounts, Input),
+        "all_of_merge" => models!(all_of_merge: Counted, Input, Named),
+        "annotations" => models!(annotations: Input),
         "areas" => models!(areas: Id, Level, Org, Shared, Ship),
         "array_limits" => models!(array_limits: Input, Matrix, Row),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
@@ -155,20 +195,28 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "const_members" => models!(const_members: Input, KindValue),
         "const_without_type" => models!(const_without_type: Input),
         "contains" => models!(contains: Input),
+        "content_annotations" => models!(content_annotations: Input),
+        "defaults" => models!(defaults: Input, InputNested, InputUnit),
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
+        "discriminator" => models!(discriminator: Base, Cat, Derived, Dog, Pet),
+        "draft_07" => models!(draft_07: Root, Short),
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
+        "enum_all_of_ref" => models!(enum_all_of_ref: Colour, Input, Level),
         "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
-        "enum_mixed_null" => models!(enum_mixed_null: Input, InputFlag, InputLevel, InputShape),
+        "enum_mixed_null" => models!(enum_mixed_null: Input, InputAgain, InputFlag, InputLevel, InputShape, InputTwice, InputTwiceText),
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
+        "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
         "format_annotation" => models!(format_annotation: Input, Link),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
         "long_chain" => models!(long_chain: Link00, Link01, Link02, Link03, Link04, Link05, Link06, Link07, Link08, Link09, Link10, Link11, Link12, Link13, Link14, Link15, Link16, Link17, Link18, Link19, Link20, Link21, Link22, Link23, Link24, Link25, Link26, Link27, Link28, Link29, Link30, Link31, Link32, Link33, Link34, Link35, Link36, Link37, Link38, Link39, Link40, Link41, Link42, Link43, Link44, Link45, Link46, Link47, Link48, Link49, Link50, Link51, Link52, Link53, Link54, Link55, Link56, Link57, Link58, Link59, Link60, Link61, Link62, Link63, Link64, Link65, Link66, Link67, Link68, Link69, Link70, Link71, Link72, Link73, Link74, Link75, Link76, Link77, Link78, Link79, Link80, Link81, Link82, Link83, Link84, Link85, Link86, Link87, Link88, Link89, Link90, Link91, Link92, Link93, Link94, Link95, Link96, Link97, Link98, Link99),
+        "map_nullable" => models!(map_nullable: Input, Slot),
         "mutually_recursive" => models!(mutually_recursive: Arguments, Call, Expression, Literal),
         "names_by_config" => models!(names_by_config: Choice, Inner, Outer, Renamed),
         "names_fields" => models!(names_fields: Input, InputAt, InputExtra, InputFoundItem),
+        "names_problem" => models!(names_problem: Error, Input),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
@@ -177,7 +225,10 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_bounds" => models!(number_bounds: Byte, Input),
         "number_decimals" => models!(number_decimals: Input),
         "number_whole" => models!(number_whole: Input, InputKind),
+        "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
+        "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
+        "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),
@@ -190,6 +241,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "ref_pointer_escapes" => models!(ref_pointer_escapes: AB, CD, EF, GH, IJ, Input, KL),
         "ref_relative_file" => models!(ref_relative_file: Part, Root),
         "ref_siblings" => models!(ref_siblings: Count, Input, Name),
+        "ref_through_ref" => models!(ref_through_ref: Body, Line, Root),
         "refine_base" => models!(refine_base: NotedPage, Page, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, NullableToken, Token),
@@ -200,9 +252,11 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "tuple_open" => models!(tuple_open: Input),
         "unevaluated_items" => models!(unevaluated_items: Input),
         "unevaluated_properties" => models!(unevaluated_properties: Base, Closed, Holder, Typed),
+        "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue, Shape, ShapeBox, ShapeDot),
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputValue, InputValueObject),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
+        "union_exactly_one" => models!(union_exactly_one: Input),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockClear, StockSet),
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
@@ -213,6 +267,9 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_superset" => models!(union_superset: Input, InputUnit),
         "union_tag_behind_ref" => models!(union_tag_behind_ref: Cat, CatTag, Dog, DogTag, Input, Tagged),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
+        "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
+        "vocabulary" => models!(vocabulary: Loose, Meta, Root),
+        "webhooks_only" => models!(webhooks_only: Event),
         _ => return None,
     })
 }

@@ -12,11 +12,17 @@ use crate::{
 };
 
 /// A document's URI and content.
-fn documents(case: &Case) -> Vec<(String, serde_json::Value)> {
+fn documents(case: &Case) -> Vec<(String, Json)> {
     let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
     let sources = load(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let parse = |text: &str| serde_json::from_str(text).unwrap();
-    sources.sources.iter().map(|s| (s.uri.clone(), parse(&s.text))).collect()
+    sources.sources.iter().map(|s| (s.uri.clone(), s.tree.to_json())).collect()
+}
+
+/// Whether a document speaks 2020-12: the judge is asked about no other dialect.
+fn is_latest(document: &Json) -> bool {
+    let text = |name: &str| document.as_object().and_then(|o| o.get(name)).and_then(Json::as_str);
+    let schema = text("$schema").is_none_or(|uri| uri.ends_with("/2020-12/schema"));
+    schema && text("openapi").is_none_or(|version| version.starts_with("3.1"))
 }
 
 /// A JSON Pointer as a URI fragment.
@@ -30,14 +36,14 @@ fn verdicts_agree_with_an_independent_judge() {
     let mut problems = Vec::new();
     let mut judged = 0;
     for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
-        let exact = case.files().into_iter().map(|(_, path)| std::fs::read(path).unwrap());
-        if !exact.into_iter().all(|text| Json::parse(&text).is_ok_and(|json| survives_binary(&json))) {
+        let documents = documents(&case);
+        if !documents.iter().all(|(_, document)| survives_binary(document) && is_latest(document)) {
             continue;
         }
-        let documents = documents(&case);
         let registry = jsonschema::Registry::new()
             .extend(documents.iter().map(|(uri, value)| {
-                (uri.as_str(), jsonschema::Draft::Draft202012.create_resource(value.clone()))
+                let value = serde_json::from_str(&value.to_string()).unwrap();
+                (uri.as_str(), jsonschema::Draft::Draft202012.create_resource(value))
             }))
             .unwrap()
             .prepare()

@@ -112,6 +112,60 @@ const NAMES: &[&str] = &[
     "",
 ];
 
+/// Members of a schema that are right for themselves.
+const KEYWORDS: &[(&str, &str)] = &[
+    ("type", "\"string\""),
+    ("type", "[\"object\",\"null\"]"),
+    ("type", "[\"integer\",\"string\",\"array\"]"),
+    ("enum", "[\"Self\",\"self\",\"\",\"a b\",\"A B\"]"),
+    ("enum", "[1,1.0,\"1\",null,[],{}]"),
+    ("const", "{\"a\":[1]}"),
+    ("required", "[\"a\",\"type\",\"\"]"),
+    (
+        "properties",
+        "{\"type\":{\"const\":\"x\"},\"Type\":true,\"a\":false,\"self\":{\"items\":{\"minimum\":1}}}",
+    ),
+    ("additionalProperties", "false"),
+    ("additionalProperties", "{\"type\":[\"string\",\"null\"]}"),
+    ("patternProperties", "{\"^x-\":{\"type\":\"object\"},\"\\\\d+\":true}"),
+    ("propertyNames", "{\"maxLength\":4}"),
+    ("unevaluatedProperties", "{\"type\":\"integer\"}"),
+    ("unevaluatedItems", "false"),
+    ("items", "{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}"),
+    ("prefixItems", "[{\"type\":\"string\"},true,{\"enum\":[1,2]}]"),
+    ("contains", "{\"type\":\"null\"}"),
+    ("uniqueItems", "true"),
+    ("minItems", "2"),
+    ("maxItems", "0"),
+    ("minProperties", "1"),
+    ("minimum", "-1e3"),
+    ("exclusiveMaximum", "18446744073709551616"),
+    ("multipleOf", "0.01"),
+    ("maxLength", "1.0"),
+    ("pattern", "\"^[a-z]{2,}(x|y)?$\""),
+    (
+        "oneOf",
+        "[{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"const\":1}}},{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"const\":2}}}]",
+    ),
+    ("oneOf", "[{\"type\":\"string\"},{\"type\":\"object\"},{\"type\":\"object\"}]"),
+    ("anyOf", "[{\"$ref\":\"#\"},{\"type\":\"null\"}]"),
+    ("anyOf", "[{\"enum\":[\"a\",\"Unknown\"]},{\"type\":\"string\"}]"),
+    (
+        "allOf",
+        "[{\"properties\":{\"a\":{\"type\":\"integer\"}}},{\"properties\":{\"a\":{\"type\":\"string\"}}}]",
+    ),
+    ("not", "{\"required\":[\"a\"]}"),
+    ("if", "{\"required\":[\"a\"]}"),
+    ("then", "{\"properties\":{\"b\":{\"type\":\"string\"}},\"required\":[\"b\"]}"),
+    ("dependentSchemas", "{\"a\":{\"properties\":{\"c\":{\"type\":\"boolean\"}}}}"),
+    ("default", "\"x\""),
+    ("format", "\"date-time\""),
+    ("title", "\"a */ title\""),
+    ("description", "\"```\\nfn main() {\\n\""),
+    ("deprecated", "true"),
+    ("readOnly", "true"),
+];
+
 /// A source of documents.
 pub(crate) struct Mutator {
     state: u64,
@@ -119,13 +173,23 @@ pub(crate) struct Mutator {
 
 impl Mutator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { state: seed | 1 }
+        // SplitMix64: neighbouring seeds give unrelated states, and never the state 0.
+        let mut state = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Self { state: (state ^ (state >> 31)) | 1 }
     }
 
-    /// One of the seeds, changed at one to four places.
+    /// One of the seeds, changed at one to four places: half of the time anyhow, else so that
+    /// schemas stay schemas and the later stages have work, too.
     pub(crate) fn mutate(&mut self, seeds: &[Json]) -> Json {
         let mut document = seeds[self.below(seeds.len())].clone();
+        let wild = self.below(2) == 0;
         for _ in 0..=self.below(4) {
+            if !wild {
+                self.graft(&mut document, seeds);
+                continue;
+            }
             let size = size(&document);
             let target = self.below(size);
             let donor = {
@@ -136,6 +200,21 @@ impl Mutator {
             self.change(at(&mut document, target), donor);
         }
         document
+    }
+
+    /// Replaces a schema by another, or gives it one more keyword.
+    fn graft(&mut self, document: &mut Json, seeds: &[Json]) {
+        let places = schemas(document);
+        let place = places[self.below(places.len())];
+        if self.below(3) == 0 {
+            let other = &seeds[self.below(seeds.len())];
+            let donors = schemas(other);
+            let donor = find(other, donors[self.below(donors.len())]).clone();
+            *at(document, place) = donor;
+        } else if let Json::Object(members) = at(document, place) {
+            let (name, value) = KEYWORDS[self.below(KEYWORDS.len())];
+            members.insert(name.to_owned(), Json::parse(value.as_bytes()).unwrap());
+        }
     }
 
     fn change(&mut self, place: &mut Json, donor: Json) {
@@ -201,6 +280,34 @@ fn children(json: &Json) -> Vec<&Json> {
 /// How many values a document holds, itself included.
 fn size(json: &Json) -> usize {
     1 + children(json).into_iter().map(size).sum::<usize>()
+}
+
+/// Where schemas probably stand, as [`find`] counts; the root, when nothing looks like one.
+fn schemas(json: &Json) -> Vec<usize> {
+    fn walk(json: &Json, next: &mut usize, found: &mut Vec<usize>) {
+        let here = *next;
+        *next += 1;
+        if let Json::Object(members) = json
+            && ["type", "$ref", "enum", "oneOf", "anyOf", "allOf"].iter().any(|word| {
+                match members.get(word) {
+                    Some(Json::String(_)) => matches!(*word, "type" | "$ref") && !members.contains_key("in"),
+                    Some(Json::Array(_)) => true,
+                    _ => false,
+                }
+            })
+        {
+            found.push(here);
+        }
+        for child in children(json) {
+            walk(child, next, found);
+        }
+    }
+    let mut found = Vec::new();
+    walk(json, &mut 0, &mut found);
+    if found.is_empty() {
+        found.push(0);
+    }
+    found
 }
 
 fn find(json: &Json, mut at: usize) -> &Json {

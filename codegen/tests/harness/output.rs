@@ -130,6 +130,7 @@ fn output_is_what_is_committed_in_any_order_of_reading() {
     outputs(&mut problems);
     // After the outputs: they say which types there are.
     list(&mut problems);
+    apis(&mut problems);
 }
 
 fn outputs(problems: &mut String) {
@@ -161,6 +162,23 @@ fn outputs(problems: &mut String) {
         );
     }
     assert!(problems.is_empty(), "{problems}\nif this is meant: {REPAIR}");
+}
+
+/// A package says itself how deep the compiler has to go; modules can only tell their owner.
+#[test]
+fn long_chains_raise_the_limit_of_the_compiler() {
+    let case = Case::all().into_iter().find(|case| case.name == "long_chain").unwrap();
+    let mut project = project(&case, vec![case.folder.join("input.json")]);
+    project.config.output.layout = Layout::Crate;
+    let generated = project.generate().unwrap();
+    let root = generated.files.iter().find(|(name, _)| *name == "src/lib.rs").unwrap().1;
+    assert!(root.contains("#![recursion_limit = \"800\"]"), "{root}");
+    assert!(generated.contract.diagnostics.is_empty());
+    let notes = output({
+        project.config.output.layout = Layout::Modules;
+        project.generate()
+    });
+    assert!(notes["notes.txt"].contains("recursion_limit = \"800\""));
 }
 
 /// The names of the types of a case, from its module `types`.
@@ -199,12 +217,45 @@ fn list(problems: &mut String) {
         let _ = writeln!(text, "        \"{0}\" => models!({0}: {1}),", case.name, types(case).join(", "));
     }
     text.push_str("        _ => return None,\n    })\n}\n");
-    let path = tests().join("harness/compiled.rs");
+    keep(problems, "harness/compiled.rs", &text);
+}
+
+/// Clients and servers of the cases that have operations: what `root.rs` declares, without the
+/// features that a crate of its own would have.
+fn apis(problems: &mut String) {
+    let mut text = String::from(
+        "//! The whole output of every case with operations, clients and servers included.\n\
+         //!\n\
+         //! Written by `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.\n\
+         #![deny(warnings, clippy::all)]\n\
+         #![allow(clippy::duplicate_mod, reason = \"the case is compiled without them as well\")]\n\
+         #![allow(dead_code, reason = \"what a test does not ask for is part of the output all the same\")]\n",
+    );
+    for case in Case::all() {
+        let modules: Vec<String> = entries(&case.folder.join("expected"))
+            .iter()
+            .map(|path| file_name(path).replace(".rs", ""))
+            .collect();
+        if !modules.iter().any(|module| module == "operations") {
+            continue;
+        }
+        let _ = writeln!(text, "\n#[path = \"../cases/{0}/expected\"]\npub mod {0} {{", case.name);
+        for module in modules.iter().filter(|module| *module != "root") {
+            let _ = writeln!(text, "    pub mod {module};");
+        }
+        text.push_str("}\n");
+    }
+    keep(problems, "harness/apis.rs", &text);
+}
+
+/// Writes a file of the harness, or compares it.
+fn keep(problems: &mut String, name: &str, text: &str) {
+    let path = tests().join(name);
     if updating() {
-        fs::write(&path, &text).unwrap();
+        fs::write(&path, text).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
     if committed != text {
-        let _ = writeln!(problems, "harness/compiled.rs: {}", difference(&committed, &text));
+        let _ = writeln!(problems, "{name}: {}", difference(&committed, text));
     }
 }

@@ -1,5 +1,7 @@
 //! Checks of numbers, and what one schema object says about a value by `type`, `const`, `enum`.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::{Json, Number};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -39,10 +41,12 @@ pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &Place<'_>) -> Chec
     let value = &place.copy;
     let mut check = types_allow(s, Types::INTEGER);
     if let Some(list) = literal_list(s) {
+        // `1` and `1.0` are one value, and a pattern that repeats one is warned about.
+        let mut seen = BTreeSet::new();
         let numbers: Vec<Literal> = list
             .iter()
             .filter_map(|v| v.as_number().and_then(Number::as_i128))
-            .filter(|n| within(kind, *n))
+            .filter(|n| within(kind, *n) && seen.insert(*n))
             .map(Literal::i128_unsuffixed)
             .collect();
         check = check.and(match numbers.as_slice() {

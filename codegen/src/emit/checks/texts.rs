@@ -1,5 +1,7 @@
 //! Checks of text: strings, names of members, string enumerations.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::Json;
 use proc_macro2::Literal;
 use quote::quote;
@@ -75,7 +77,9 @@ impl<'a> Checker<'a> {
         let Text { recv, arg, matched } = text;
         let mut check = types_allow(s, Types::STRING);
         if let Some(list) = literal_list(s) {
-            let values: Vec<&str> = list.iter().filter_map(|v| v.as_str()).collect();
+            let mut seen = BTreeSet::new();
+            let values: Vec<&str> =
+                list.iter().filter_map(|v| v.as_str()).filter(|text| seen.insert(*text)).collect();
             check = check.and(match values.as_slice() {
                 [] => Never,
                 [one] => When(quote!(#recv == #one)),

@@ -26,6 +26,10 @@ pub struct Input {
     pub only: Option<Json>,
     /// `shape`
     pub shape: Option<InputShape>,
+    /// `twice`
+    pub twice: Option<InputTwice>,
+    /// `again`
+    pub again: Option<InputAgain>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -38,6 +42,8 @@ impl<'de> FromMap<'de> for Input {
         let mut flag = None;
         let mut only = None;
         let mut shape = None;
+        let mut twice = None;
+        let mut again = None;
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
@@ -45,6 +51,8 @@ impl<'de> FromMap<'de> for Input {
                 "flag" => read::field(&mut map, &mut flag, "flag"),
                 "only" => read::field(&mut map, &mut only, "only"),
                 "shape" => read::field(&mut map, &mut shape, "shape"),
+                "twice" => read::field(&mut map, &mut twice, "twice"),
+                "again" => read::field(&mut map, &mut again, "again"),
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
@@ -53,6 +61,8 @@ impl<'de> FromMap<'de> for Input {
             flag,
             only,
             shape,
+            twice,
+            again,
             extra,
         })
     }
@@ -67,6 +77,8 @@ impl Serialize for Input {
         members.optional("flag", &self.flag);
         members.optional("only", &self.only);
         members.optional("shape", &self.shape);
+        members.optional("twice", &self.twice);
+        members.optional("again", &self.again);
         members.rest(&self.extra);
         members.end()
     }
@@ -94,11 +106,59 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| schemas::validator(3).is_valid(value))
             && self.shape.as_ref().is_none_or(|value| value.is_valid())
+            && self.twice.as_ref().is_none_or(|value| value.is_valid())
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         found.members(at, &self.extra);
     }
+}
+
+/// `InputAgain` of the contract.
+///
+/// Schema: `input.json#/properties/again`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputAgain {
+    /// `x`
+    X,
+    /// `y`
+    Y,
+}
+
+impl InputAgain {
+    /// Every value.
+    pub const ALL: &'static [Self] = &[Self::X, Self::Y];
+
+    /// The value as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(&self) -> &str {
+        match self {
+            Self::X => "x",
+            Self::Y => "y",
+        }
+    }
+
+    fn from_wire(text: &str) -> Option<Self> {
+        Some(
+            match text {
+                "x" => Self::X,
+                "y" => Self::Y,
+                _ => return None,
+            },
+        )
+    }
+}
+
+::contract_runtime::closed_enum!(InputAgain);
+
+impl Contract for InputAgain {
+    const VALIDATOR: Validator = schemas::validator(6);
+
+    fn is_valid(&self) -> bool {
+        true
+    }
+
+    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `InputFlag` of the contract.
@@ -281,6 +341,107 @@ impl Contract for InputShape {
             Self::List(value) => contract::holds(value, schemas::validator(4)),
             Self::Object(value) => contract::holds(value, schemas::validator(4)),
         }
+    }
+
+    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
+}
+
+/// `InputTwice` of the contract.
+///
+/// Schema: `input.json#/properties/twice`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InputTwice {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(InputTwiceText),
+}
+
+impl<'de> Read<'de> for InputTwice {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = read::peek(deserializer)?;
+        match value.kind() {
+            Kind::Number => value.parse().map(Self::Integer),
+            Kind::String => value.parse().map(Self::Text),
+            _ => Err(value.unexpected("a whole number or a string")),
+        }
+    }
+}
+
+::contract_runtime::deserialize_by_read!(InputTwice);
+
+impl Serialize for InputTwice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Integer(value) => value.serialize(serializer),
+            Self::Text(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl From<i64> for InputTwice {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<InputTwiceText> for InputTwice {
+    fn from(value: InputTwiceText) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl Contract for InputTwice {
+    const VALIDATOR: Validator = schemas::validator(5);
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Integer(value) => matches!(* value, 1 | 2),
+            Self::Text(_) => true,
+        }
+    }
+
+    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
+}
+
+/// `InputTwiceText` of the contract.
+///
+/// Schema: `input.json#/properties/twice`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputTwiceText {
+    /// `a`
+    A,
+}
+
+impl InputTwiceText {
+    /// Every value.
+    pub const ALL: &'static [Self] = &[Self::A];
+
+    /// The value as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(&self) -> &str {
+        match self {
+            Self::A => "a",
+        }
+    }
+
+    fn from_wire(text: &str) -> Option<Self> {
+        Some(
+            match text {
+                "a" => Self::A,
+                _ => return None,
+            },
+        )
+    }
+}
+
+::contract_runtime::closed_enum!(InputTwiceText);
+
+impl Contract for InputTwiceText {
+    const VALIDATOR: Validator = schemas::validator(5);
+
+    fn is_valid(&self) -> bool {
+        true
     }
 
     fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}

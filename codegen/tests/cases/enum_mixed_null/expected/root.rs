@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 78b56d3441b0925c
+//! * `input.json` sha256 efa203fb8943089e
 
 pub mod models;
 pub mod schemas;

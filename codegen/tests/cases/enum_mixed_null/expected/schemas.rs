@@ -17,11 +17,13 @@ pub const fn validator(row: u32) -> Validator {
 #[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flag", SchemaId(2)), ("level", SchemaId(1)), ("only", SchemaId(3)), ("shape", SchemaId(4))])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("again", SchemaId(6)), ("flag", SchemaId(2)), ("level", SchemaId(1)), ("only", SchemaId(3)), ("shape", SchemaId(4)), ("twice", SchemaId(5))])] },
         Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
         Schema { resource: 0, location: "/properties/flag", keywords: &[Keyword::Enum(&[Literal::Bool(true), Literal::String("auto"), Literal::Number(Number::int(0)), Literal::Null])] },
         Schema { resource: 0, location: "/properties/only", keywords: &[Keyword::Enum(&[Literal::Null])] },
         Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::Enum(&[Literal::Array(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(20, 1))]), Literal::Object(&[("a", Literal::Null)]), Literal::String("none")])] },
+        Schema { resource: 0, location: "/properties/twice", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(10, 1)), Literal::String("a"), Literal::String("a"), Literal::Number(Number::int(2))])] },
+        Schema { resource: 0, location: "/properties/again", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("x"), Literal::String("x"), Literal::String("y")])] },
     ],
     resources: &[
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },

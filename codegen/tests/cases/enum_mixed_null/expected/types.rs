@@ -2,4 +2,6 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, InputFlag, InputLevel, InputShape};
+pub use super::models::{
+    Input, InputAgain, InputFlag, InputLevel, InputShape, InputTwice, InputTwiceText,
+};

@@ -23,7 +23,7 @@ pub struct Arguments(pub Vec<Expression>);
 ::contract_runtime::wrapper!(Arguments, Vec < Expression >);
 
 impl Contract for Arguments {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
         self.0.len() <= 2 && self.0.iter().all(|value| value.is_valid())
@@ -43,6 +43,8 @@ pub struct Call {
     pub arguments: Arguments,
     /// `otherwise`
     pub otherwise: Option<Box<Expression>>,
+    /// `last`
+    pub last: Option<Box<Expression>>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -54,12 +56,14 @@ impl<'de> FromMap<'de> for Call {
         let mut kind = None;
         let mut arguments = None;
         let mut otherwise = None;
+        let mut last = None;
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match key.as_str() {
                 "kind" => read::constant(&mut map, &mut kind, "kind", &"call"),
                 "arguments" => read::field(&mut map, &mut arguments, "arguments"),
                 "otherwise" => read::field(&mut map, &mut otherwise, "otherwise"),
+                "last" => read::field(&mut map, &mut last, "last"),
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
@@ -70,6 +74,7 @@ impl<'de> FromMap<'de> for Call {
         Ok(Self {
             arguments,
             otherwise,
+            last,
             extra,
         })
     }
@@ -83,6 +88,7 @@ impl Serialize for Call {
         members.entry("kind", &"call");
         members.entry("arguments", &self.arguments);
         members.optional("otherwise", &self.otherwise);
+        members.optional("last", &self.last);
         members.rest(&self.extra);
         members.end()
     }
@@ -94,6 +100,15 @@ impl Contract for Call {
     fn is_valid(&self) -> bool {
         self.arguments.is_valid()
             && self.otherwise.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .last
+                .as_ref()
+                .is_none_or(|value| match value.as_ref() {
+                    Expression::Literal(value) => !value.extra.contains_key("otherwise"),
+                    Expression::Call(value) => {
+                        (value.is_valid()) && value.otherwise.is_none()
+                    }
+                })
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
@@ -101,6 +116,9 @@ impl Contract for Call {
         self.arguments.report_undeclared(&at.key("arguments"), found);
         if let Some(value) = &self.otherwise {
             value.report_undeclared(&at.key("otherwise"), found);
+        }
+        if let Some(value) = &self.last {
+            value.report_undeclared(&at.key("last"), found);
         }
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 27531552c17bec5d
+//! * `input.json` sha256 2e38f52a45883640
 
 pub mod models;
 pub mod schemas;

@@ -1,0 +1,109 @@
+//! Compiles what the generator makes of spoilt documents: the first `COUNT` (300) numbers from
+//! `FIRST` (0) that are not refused, and a chain of 400 types, as modules of one package.
+//!
+//! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package is left in
+//! `target/mutants`; a module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a tool of the tests"
+)]
+
+#[allow(dead_code, reason = "shared with the tests of the cases")]
+#[path = "../tests/harness/folder.rs"]
+mod folder;
+#[path = "../tests/harness/mutants.rs"]
+mod mutants;
+#[path = "../tests/harness/mutate.rs"]
+mod mutate;
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use contract_codegen::render::Files;
+
+/// Types that stand inside each other.
+const CHAIN: usize = 400;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>().unwrap());
+    let (count, first) = (arguments.next().unwrap_or(300), arguments.next().unwrap_or(0));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mutants");
+    let _ = fs::remove_dir_all(folder.join("src"));
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let seeds = mutants::seeds();
+    let good = (first..).filter_map(|number| {
+        let generated = mutants::generate(&mutants::document(number, &seeds)).ok()?;
+        Some((format!("m{number}"), generated.files))
+    });
+    let mut root = root();
+    for (name, files) in good.take(usize::try_from(count).unwrap()).chain([chain()]) {
+        add(&folder, &mut root, &name, &files);
+    }
+    fs::write(folder.join("src/lib.rs"), root).unwrap();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::write(folder.join("Cargo.toml"), manifest(&workspace)).unwrap();
+    // The versions that everything else here is built with.
+    fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let status = Command::new(env!("CARGO"))
+        .args(["check", "--offline", "--all-features"])
+        .env("CARGO_TARGET_DIR", workspace.join("target/mutants/target"))
+        .current_dir(&folder)
+        .status()
+        .unwrap();
+    println!(
+        "{count} documents from number {first}: {}",
+        if status.success() { "all compile" } else { "see above" }
+    );
+    if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn root() -> String {
+    "#![deny(warnings)]\n\
+     #![allow(dead_code, clippy::all, reason = \"spoilt contracts are like that\")]\n\
+     #![recursion_limit = \"4096\"]\n"
+        .to_owned()
+}
+
+fn manifest(workspace: &Path) -> String {
+    let runtime = workspace.canonicalize().unwrap().join("runtime");
+    format!(
+        "[package]\nname = \"mutants\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+         contract-runtime = {{ path = {runtime:?}, features = [\"client\", \"server\"] }}\n\
+         serde = \"1\"\naxum = {{ version = \"0.8\", default-features = false }}\nbytes = \"1\"\nhttp = \"1\"\n\n\
+         [features]\nclient = []\nserver = []\n\n[workspace]\n"
+    )
+}
+
+fn add(folder: &Path, root: &mut String, name: &str, files: &Files) {
+    let module: PathBuf = folder.join("src").join(name);
+    fs::create_dir_all(&module).unwrap();
+    for (file, text) in files.iter() {
+        fs::write(module.join(file), text).unwrap();
+    }
+    let _ = writeln!(root, "#[path = \"{name}/root.rs\"]\npub mod {name};");
+}
+
+/// More types inside each other than the compiler goes by itself.
+fn chain() -> (String, Files) {
+    let link = |at: usize| {
+        let next = if at + 1 < CHAIN {
+            format!(r##""next":{{"$ref":"#/$defs/link{}"}},"##, at + 1)
+        } else {
+            String::new()
+        };
+        format!(
+            r#""link{at}":{{"type":"object","properties":{{{next}"value":{{"type":"integer","minimum":{at}}}}}}}"#
+        )
+    };
+    let links: Vec<String> = (0..CHAIN).map(link).collect();
+    let text = format!(r##"{{"$ref":"#/$defs/link0","$defs":{{{}}}}}"##, links.join(","));
+    let generated = mutants::generate(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    ("chain".to_owned(), generated.files)
+}

@@ -1,0 +1,68 @@
+//! `drift`: what a new version of a contract means for those who use the old one.
+
+use std::path::Path;
+
+use contract_codegen::drift::{
+    Contract, Level, Options, compare,
+    report::{self, Audience, View},
+};
+use serde_json::json;
+
+use super::{
+    args::DriftArgs,
+    failure::{DIFFERENT, Failure},
+    screen::Screen,
+};
+
+/// Compares and prints.
+pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
+    if let Some(rule) = &args.explain {
+        screen.result(&report::explain(rule.as_deref()).map_err(Failure::Usage)?)?;
+        return Ok(0);
+    }
+    let (Some(old), Some(new)) = (&args.old, &args.new) else {
+        return Err(Failure::Usage("two versions are compared: OLD and NEW".to_owned()));
+    };
+    screen.step("reading the versions");
+    let (before, after) = (open(old)?, open(new)?);
+    screen.step("comparing");
+    let within_major = !args.across_majors;
+    let drift = compare(&before, &after, &Options { within_major, ..Options::default() });
+    let view = View {
+        all: args.all,
+        audience: match (args.readers_only, args.writers_only) {
+            (true, _) => Audience::Readers,
+            (_, true) => Audience::Writers,
+            _ => Audience::Everyone,
+        },
+        color: screen.is_colored(),
+        within_major,
+        prefix: prefix(new),
+    };
+    let text = match (args.markdown, args.annotations) {
+        (true, _) => report::markdown(&drift, &view),
+        (_, true) => report::annotations(&drift, &view),
+        _ => report::human(&drift, &view),
+    };
+    screen.result(&text)?;
+    let breaks = report::exit_code(&drift, &view) > Level::Additive as u8;
+    let exit = if breaks { DIFFERENT } else { 0 };
+    let drift: serde_json::Value = serde_json::from_str(&report::json(&drift, &view)).unwrap_or_default();
+    screen.summary(json!({ "command": "drift", "exit": exit, "drift": drift }));
+    Ok(exit)
+}
+
+fn open(path: &Path) -> Result<Contract, Failure> {
+    if !path.exists() {
+        return Err(Failure::Io(format!("cannot read {}: there is no such file or folder", path.display())));
+    }
+    Ok(Contract::open(path)?)
+}
+
+/// The folder that the names of the newer version's files are relative to.
+fn prefix(path: &Path) -> String {
+    let folder = if path.is_dir() { Some(path) } else { path.parent() };
+    let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
+    let words = words.trim_start_matches("./").trim_end_matches('/');
+    if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
+}

@@ -1,0 +1,87 @@
+//! Any two contracts: whatever they are called, however they are written and split into files.
+
+use contract_codegen::drift::{Change, Contract, Options, compare};
+
+fn read(texts: &[(&str, &str)]) -> Contract {
+    let texts: Vec<(&str, &str, &str)> = texts.iter().map(|(name, text)| (*name, "", *text)).collect();
+    Contract::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn changes(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Change> {
+    compare(&read(old), &read(new), &Options::default()).changes
+}
+
+/// Rule and subject of each change.
+fn words(changes: &[Change]) -> Vec<(&str, &str)> {
+    changes.iter().map(|change| (change.rule, change.subject.as_str())).collect()
+}
+
+const THING: &str =
+    r#"{"type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":5}}}"#;
+const THING_YAML: &str = "type: object\nrequired: [a]\nproperties:\n  a: {type: string, maxLength: 5}\n";
+
+#[test]
+fn a_file_alone_may_be_called_anything_and_be_json_or_yaml() {
+    assert_eq!(changes(&[("old.json", THING)], &[("new.json", THING)]), []);
+    assert_eq!(changes(&[("thing.json", THING)], &[("other.yaml", THING_YAML)]), []);
+    let tighter = THING.replace('5', "4");
+    let found = changes(&[("old.json", THING)], &[("new.json", &tighter)]);
+    assert_eq!(words(&found), [("length-narrowed", "old.json /a")]);
+    assert_eq!(found[0].witness.as_deref(), Some("\"aaaaa\""));
+}
+
+#[test]
+fn definitions_of_a_renamed_file_are_compared_too() {
+    let text = |limit: u8| format!(r#"{{"$defs":{{"a":{{"type":"string","maxLength":{limit}}}}}}}"#);
+    let found = changes(&[("v1.json", &text(5))], &[("v2.json", &text(4))]);
+    assert_eq!(words(&found), [("length-narrowed", "v1.json#/$defs/a")]);
+}
+
+#[test]
+fn an_address_that_was_declared_counts() {
+    let text = |id: &str| format!(r#"{{"$id":"https://x.example/{id}","type":"string"}}"#);
+    let found = changes(&[("v1.json", &text("a"))], &[("v2.json", &text("b"))]);
+    assert_eq!(words(&found), [("id-changed", "v1.json")]);
+}
+
+const OLD_API: &str = "openapi: 3.0.3
+info: {title: T, version: 1.0.0}
+paths:
+  /a:
+    get:
+      operationId: a
+      responses:
+        '200': {description: '', content: {application/json: {schema: {$ref: '#/components/schemas/A'}}}}
+components:
+  schemas:
+    A: {type: object, required: [n], properties: {n: {type: integer, minimum: 0, exclusiveMinimum: true}, s: {type: string, nullable: true}}}
+";
+
+/// The same contract as `OLD_API`, in 3.1 and several files.
+const NEW_API: &str = r##"{"openapi":"3.1.0","info":{"title":"T","version":"1.0.0"},
+    "paths":{"/a":{"get":{"operationId":"a","responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"schemas/a.json"}}}}}}}},
+    "components":{"schemas":{"A":{"$ref":"schemas/a.json"}}}}"##;
+const A: &str = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer","exclusiveMinimum":0},"s":{"type":["string","null"]}}}"#;
+
+#[test]
+fn versions_of_openapi_and_files_do_not_matter() {
+    let found = changes(&[("openapi.yaml", OLD_API)], &[("openapi.json", NEW_API), ("schemas/a.json", A)]);
+    assert!(found.iter().all(|change| change.rule == "schema-added"), "{:#?}", words(&found));
+    let loose = A.replace("\"exclusiveMinimum\":0", "\"minimum\":0");
+    let found =
+        changes(&[("openapi.yaml", OLD_API)], &[("openapi.json", NEW_API), ("schemas/a.json", &loose)]);
+    let wider: Vec<&Change> = found.iter().filter(|change| change.rule == "range-widened").collect();
+    let [wider] = wider.as_slice() else { panic!("{found:#?}") };
+    assert_eq!((wider.subject.as_str(), wider.witness.as_deref()), ("GET /a 200 body /n", Some("0")));
+}
+
+#[test]
+fn contracts_without_operations_without_schemas_and_without_either() {
+    let hooks = r#"{"openapi":"3.1.0","info":{"title":"T"},"webhooks":{"w":{"post":{"responses":{"204":{"description":""}}}}}}"#;
+    let bare = r#"{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{}}"#;
+    assert_eq!(changes(&[("a.json", hooks)], &[("b.json", hooks)]), []);
+    let found = changes(&[("a.json", hooks)], &[("a.json", bare)]);
+    assert!(found.iter().any(|change| change.rule == "webhook-removed"), "{found:#?}");
+    let found = changes(&[("a.json", THING)], &[("openapi.json", bare)]);
+    assert!(found.iter().any(|change| change.rule == "schema-removed"), "{found:#?}");
+}

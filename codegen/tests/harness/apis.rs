@@ -1,0 +1,46 @@
+//! The whole output of every case with operations, clients and servers included.
+//!
+//! Written by `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
+#![deny(warnings, clippy::all)]
+#![allow(clippy::duplicate_mod, reason = "the case is compiled without them as well")]
+#![allow(dead_code, reason = "what a test does not ask for is part of the output all the same")]
+
+#[path = "../cases/openapi_30/expected"]
+pub mod openapi_30 {
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/openapi_files/expected"]
+pub mod openapi_files {
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/operations/expected"]
+pub mod operations {
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/operations_odd/expected"]
+pub mod operations_odd {
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}

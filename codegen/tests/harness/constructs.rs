@@ -1,0 +1,125 @@
+//! `constructs.md` against the folders: what it says is proved is there to prove it.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use contract_codegen::{
+    load::load,
+    tree::{Tree, Value},
+};
+use contract_runtime::Json;
+
+use crate::folder::{Case, entries, file_name, read, tests};
+
+/// How many constructs there are to prove.
+const CONSTRUCTS: usize = 61;
+
+/// A row: its cells, without backticks around single words.
+type Row = Vec<String>;
+
+/// The rows of the table below a heading.
+fn table(heading: &str) -> Vec<Row> {
+    let text = fs::read_to_string(tests().join("constructs.md")).unwrap();
+    let (_, part) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let rows = part.lines().filter(|line| line.starts_with('|')).skip(2);
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    rows.map(cells).collect()
+}
+
+/// The words between backticks.
+fn names(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+fn case(name: &str) -> Case {
+    let found = Case::all().into_iter().find(|case| case.name == name);
+    found.unwrap_or_else(|| panic!("constructs.md names `{name}`, and there is no such folder"))
+}
+
+/// Documents of a kind; the expectations beside them are none.
+fn documents(case: &Case, kind: &str) -> usize {
+    let list = entries(&case.folder.join(kind));
+    list.iter().filter(|path| !file_name(path).ends_with(".expect.json")).count()
+}
+
+/// The keywords that the case's invalid documents violate.
+fn violated(case: &Case) -> BTreeSet<String> {
+    let expectations = entries(&case.folder.join("invalid"));
+    let expectations = expectations.iter().filter(|path| file_name(path).ends_with(".expect.json"));
+    let keywords = |path: &Path| -> Vec<String> {
+        let list = Json::parse(&read(path)).unwrap();
+        let list = list.as_array().unwrap().iter();
+        list.filter_map(|entry| entry.as_object()?.get("keyword")?.as_str().map(str::to_owned)).collect()
+    };
+    expectations.flat_map(|path| keywords(path)).collect()
+}
+
+/// Whether a member of that name stands anywhere in a document.
+fn has_member(tree: &Tree, name: &str) -> bool {
+    match &tree.value {
+        Value::Object(members) => members.iter().any(|m| m.key == name || has_member(&m.value, name)),
+        Value::Array(elements) => elements.iter().any(|element| has_member(element, name)),
+        _ => false,
+    }
+}
+
+#[test]
+fn every_construct_has_valid_and_invalid_documents() {
+    let rows = table("Constructs");
+    let numbers: Vec<String> = (1..=CONSTRUCTS).map(|number| number.to_string()).collect();
+    assert_eq!(rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>(), numbers);
+    for row in rows {
+        let folders: Vec<Case> = names(&row[2]).into_iter().map(case).collect();
+        assert!(!folders.is_empty(), "{row:?}");
+        for kind in ["valid", "invalid"] {
+            assert!(folders.iter().all(|case| documents(case, kind) > 0), "{row:?}: nothing {kind}");
+        }
+        let keyword = names(&row[3])[0];
+        assert!(
+            folders.iter().any(|case| violated(case).contains(keyword)),
+            "{row:?}: nothing violates `{keyword}`"
+        );
+    }
+}
+
+/// JSON Schema 2020-12: core, applicator, unevaluated, validation, meta-data, format, content.
+const KEYWORDS: &str = "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment $defs \
+    allOf anyOf oneOf not if then else dependentSchemas prefixItems items contains \
+    properties patternProperties additionalProperties propertyNames \
+    unevaluatedItems unevaluatedProperties \
+    type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum \
+    maxLength minLength pattern maxItems minItems uniqueItems maxContains minContains \
+    maxProperties minProperties required dependentRequired \
+    title description default deprecated readOnly writeOnly examples \
+    format contentEncoding contentMediaType contentSchema";
+
+#[test]
+fn every_keyword_stands_in_a_contract_that_is_understood() {
+    let rows = table("Keywords");
+    for keyword in KEYWORDS.split_whitespace() {
+        assert!(rows.iter().any(|row| names(&row[0]) == [keyword]), "constructs.md lacks `{keyword}`");
+    }
+    for row in rows {
+        let keyword = names(&row[0])[0];
+        for case in names(&row[1]).into_iter().map(case) {
+            assert!(!case.is_refused(), "{row:?}");
+            let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
+            let sources = load(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
+            let found = sources.sources.iter().any(|source| has_member(&source.tree, keyword));
+            assert!(found, "no `{keyword}` in {}", case.name);
+        }
+    }
+}
+
+#[test]
+fn every_folder_stands_in_a_table() {
+    let tables = ["Constructs", "Keywords", "Documents"].map(table).concat();
+    let named: BTreeSet<String> =
+        tables.iter().flatten().flat_map(|cell| names(cell)).map(str::to_owned).collect();
+    for row in table("Documents") {
+        assert!(!names(&row[1]).into_iter().map(case).collect::<Vec<_>>().is_empty(), "{row:?}");
+    }
+    let unnamed: Vec<String> =
+        Case::all().into_iter().map(|case| case.name).filter(|name| !named.contains(name)).collect();
+    assert!(unnamed.is_empty(), "constructs.md does not say what these prove: {unnamed:?}");
+}

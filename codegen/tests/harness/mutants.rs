@@ -1,0 +1,78 @@
+//! The spoilt documents: what they are made from, and the generator that gets them.
+
+use std::path::Path;
+
+use contract_codegen::{
+    config::{Builders, Config, Layout},
+    diagnostics::Diagnostics,
+    generate::{Generated, Project},
+    load::Sources,
+};
+use contract_runtime::{Json, Map};
+
+use crate::{
+    folder::{Case, read},
+    mutate::Mutator,
+};
+
+/// Seeds with more bytes are left out: a small document goes wrong in all the ways that a large
+/// one does, and in less time.
+const LARGEST: usize = 6_000;
+
+pub(crate) fn project() -> Project {
+    let mut config = Config::default();
+    config.output.layout = Layout::Modules;
+    config.types.builders = Builders::All;
+    Project { config, ..Project::default() }
+}
+
+pub(crate) fn generate(text: &str) -> Result<Generated, Diagnostics> {
+    let project = project();
+    let contract = project.understand(Sources::from_texts(&[("input.json", "", text)])?)?;
+    project.emit(contract)
+}
+
+/// The exchange's document: its first operations, references to other files cut off.
+fn exchange() -> Json {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/openapi.json");
+    let mut document = Json::parse(&read(&path)).unwrap();
+    cut(&mut document);
+    if let Json::Object(root) = &mut document
+        && let Some(Json::Object(paths)) = root.get("paths").cloned()
+    {
+        let few: Map<Json> = paths.iter().take(3).map(|(n, v)| (n.to_owned(), v.clone())).collect();
+        root.insert("paths".to_owned(), Json::Object(few));
+    }
+    document
+}
+
+fn cut(json: &mut Json) {
+    match json {
+        Json::Object(members) => {
+            let outside = members.get("$ref").and_then(Json::as_str).is_some_and(|to| !to.starts_with('#'));
+            if outside {
+                *json = Json::parse(br#"{"type":"object","properties":{"id":{"type":"string"}}}"#).unwrap();
+            } else {
+                members.iter_mut().for_each(|(_, value)| cut(value));
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(cut),
+        _ => {}
+    }
+}
+
+/// What is spoilt.
+pub(crate) fn seeds() -> Vec<Json> {
+    let files = Case::all().into_iter().flat_map(|case| case.files());
+    let files = files.filter(|(name, _)| name.ends_with(".json"));
+    let texts = files.map(|(_, path)| read(&path)).filter(|text| text.len() <= LARGEST);
+    let mut seeds: Vec<Json> = texts.map(|text| Json::parse(&text).unwrap()).collect();
+    assert!(seeds.len() > 60, "only {} seeds", seeds.len());
+    seeds.push(exchange());
+    seeds
+}
+
+/// The document of a number.
+pub(crate) fn document(number: u64, seeds: &[Json]) -> String {
+    Mutator::new(number).mutate(seeds).to_string()
+}

@@ -1,0 +1,32 @@
+//! Everything between a document and its Rust files. The first byte says JSON or YAML.
+
+use contract_codegen::{
+    config::{Builders, Config},
+    diagnostics::Diagnostics,
+    generate::{Generated, Project},
+    load::Sources,
+};
+
+/// Generates; a document that is refused is told why, and what comes out is Rust.
+pub fn run(data: &[u8]) {
+    let Some((kind, text)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let name = if kind & 1 == 0 { "input.json" } else { "input.yaml" };
+    match generate(name, &text) {
+        Ok(generated) => assert!(generated.files.iter().next().is_some(), "nothing is generated"),
+        Err(problems) => {
+            assert!(problems.has_errors(), "refused without an error");
+            // The generator prints what it wrote, and says `internal` when that is no Rust.
+            let bad = problems.iter().find(|problem| problem.code == "internal");
+            assert!(bad.is_none(), "{}", problems.render(false));
+        }
+    }
+}
+
+fn generate(name: &str, text: &str) -> Result<Generated, Diagnostics> {
+    let mut config = Config::default();
+    config.types.builders = Builders::All;
+    let project = Project { config, ..Project::default() };
+    let contract = project.understand(Sources::from_texts(&[(name, "", text)])?)?;
+    project.emit(contract)
+}

@@ -1,0 +1,22 @@
+//! What must hold for any bytes: no panic, no abort, no contradiction, no more time than the
+//! input's length explains. Each module is the body of one fuzz target.
+//!
+//! With cargo-fuzz and a nightly toolchain: `cargo fuzz run loader`. Without either:
+//!
+//! ```text
+//! cd fuzz
+//! RUSTC_BOOTSTRAP=1 RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+//!   -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+//!   -Cllvm-args=-sanitizer-coverage-trace-compares" cargo run --release --target x86_64-unknown-linux-gnu \
+//!   --bin loader -- found corpus/loader -max_total_time=60 -timeout=10 -rss_limit_mb=4096
+//! ```
+//!
+//! The tests of the workspace run the same bodies over `corpus/` and over hostile inputs of their
+//! own (`tests/tests/all/hostile.rs`), so that no target rots between two runs of the engine.
+
+pub mod generator;
+pub mod json;
+pub mod loader;
+pub mod patterns;
+pub mod server;
+pub mod types;

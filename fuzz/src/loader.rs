@@ -1,0 +1,26 @@
+//! Reading documents. The first byte says whether the rest is JSON or YAML.
+
+use contract_codegen::load::Sources;
+use contract_runtime::Json;
+
+/// Reads a document; what JSON is read as is what the runtime reads it as.
+pub fn run(data: &[u8]) {
+    let Some((kind, text)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let is_json = kind & 1 == 0;
+    let name = if is_json { "input.json" } else { "input.yaml" };
+    match Sources::from_texts(&[(name, "", &text)]) {
+        Ok(sources) => {
+            for source in &sources.sources {
+                let read = source.tree.to_json();
+                if is_json && let Ok(json) = Json::parse(text.as_bytes()) {
+                    assert!(json.strict_eq(&read), "{json} is read as {read}");
+                }
+            }
+        }
+        Err(problems) => {
+            assert!(problems.has_errors(), "refused without an error");
+            assert!(!problems.render(false).is_empty());
+        }
+    }
+}
