@@ -4,6 +4,7 @@ mod args;
 mod explain;
 mod failure;
 mod generate;
+mod init;
 mod lower;
 mod project;
 mod report;
@@ -42,6 +43,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(command: &Command, screen: &Screen) -> u8 {
     let result = match command {
+        Command::Init(args) => init::init(args, screen),
         Command::Generate(args) => generate::generate(args, screen),
         Command::Check(args) => generate::check(args, screen),
         Command::Lower(args) => lower::lower(args, screen),

@@ -132,6 +132,11 @@ impl Diagnostics {
         self.texts.extend(other.texts);
     }
 
+    /// Leaves those that pass.
+    pub fn retain(&mut self, pass: impl FnMut(&Diagnostic) -> bool) {
+        self.list.retain(pass);
+    }
+
     /// Remembers the texts of `sources`, so that excerpts can be shown. Cheap: texts are shared.
     pub fn attach(&mut self, sources: &Sources) {
         for (index, source) in sources.sources.iter().enumerate() {
@@ -189,7 +194,14 @@ impl Diagnostics {
     /// `color` asks for colours; `NO_COLOR` in the environment overrules it.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
-        render::people(&self.sorted(), color)
+        render::people(&self.sorted(), color, None)
+    }
+
+    /// The same with the first few of each kind: the same severity and code, and the same message
+    /// but for what it names.
+    #[must_use]
+    pub fn render_brief(&self, color: bool) -> String {
+        render::people(&self.sorted(), color, Some(render::FEW))
     }
 
     /// All of them for programs: one JSON object a line with `severity`, `code`, `message`,
