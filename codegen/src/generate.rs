@@ -158,8 +158,8 @@ impl Project {
             Err(problems) => diagnostics.extend(problems),
         }
         let (compiled, refused) = patterns(&graph, options.kept.as_ref());
-        options::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
         let shapes = shape(&graph, &options, &places(&api));
+        options::patterns(&self.config.types, (&graph, &shapes, &options), refused, &mut diagnostics);
         let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
         diagnostics.attach(&sources);
         if diagnostics.has_errors() {

@@ -9,7 +9,7 @@ use crate::{
     config::{Area, TypeOptions, Unsupported},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
-    shape::{self, Options},
+    shape::{self, Body, Options, Shapes},
     subset::{reach, seeds},
     tables::PatternErrors,
 };
@@ -103,14 +103,37 @@ fn tagged_areas(areas: &[Area], graph: &Graph, api: &Api, options: &mut Options,
     }
 }
 
+/// The schemas that have to refuse something for a document to be accepted.
+fn turned(graph: &Graph, shapes: &Shapes) -> BTreeSet<SchemaId> {
+    let tagged: BTreeSet<SchemaId> = shapes
+        .types
+        .iter()
+        .filter_map(|def| match &def.body {
+            Body::Tagged(tagged) => Some(tagged.holder),
+            _ => None,
+        })
+        .collect();
+    let mut inside = Vec::new();
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        inside.extend(schema.not.iter().chain(&schema.condition));
+        inside.extend(schema.contains.iter().filter(|c| c.max.is_some()).map(|c| c.schema));
+        // A tag keeps branches apart whatever else they say; one branch has nothing to be apart from.
+        if schema.one_of.len() > 1 && !tagged.contains(&id) {
+            inside.extend(&schema.one_of);
+        }
+    }
+    reach(graph, inside)
+}
+
 /// Says what becomes of patterns that no linear matcher can run.
 pub(super) fn patterns(
     config: &TypeOptions,
-    graph: &Graph,
-    options: &Options,
+    (graph, shapes, options): (&Graph, &Shapes, &Options),
     refused: PatternErrors,
     problems: &mut Diagnostics,
 ) {
+    let turned = if refused.is_empty() { BTreeSet::new() } else { turned(graph, shapes) };
     let ids: BTreeSet<SchemaId> = refused.iter().map(|(id, ..)| *id).collect();
     for (id, source, error) in refused {
         let schema = graph.schema(id);
@@ -119,6 +142,12 @@ pub(super) fn patterns(
             // Left out, it would decide otherwise which members the schemas beside it are for.
             Diagnostic::error("unsupported", why)
                 .help("write the key of `patternProperties` without look-around and back-references")
+        } else if turned.contains(&id) {
+            let why = format!("{why}; left out, it would refuse what the contract accepts");
+            Diagnostic::error("unsupported", why).help(
+                "it decides about a `not`, an `if`, a `maxContains` or a `oneOf` without a tag: write it \
+                 without look-around and back-references, or move it out of there",
+            )
         } else if options.unchecked.contains(&id) {
             Diagnostic::note("unsupported", format!("{why}; it is not checked, as `unchecked` says"))
         } else if config.unsupported == Unsupported::Keep {

@@ -1,0 +1,67 @@
+//! The layout `file`: compiled with warnings denied, both as a module and by `include!`, and the
+//! same code as the modules that it stands for.
+//!
+//! `UPDATE=1 cargo test -p contract-codegen --test one_file` writes `one_file/api.rs`.
+#![deny(warnings)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+
+use std::{fs, path::Path};
+
+use contract_codegen::{config::Layout, generate::Project, render::Files};
+use contract_runtime::Contract as _;
+
+#[rustfmt::skip]
+#[path = "one_file/api.rs"]
+pub mod api;
+pub mod included {
+    include!("one_file/api.rs");
+}
+
+fn generated(layout: Layout) -> Files {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file");
+    let mut project = Project { inputs: vec![folder.join("tickets.yaml")], ..Project::default() };
+    project.config.output.layout = layout;
+    project.generate().unwrap_or_else(|problems| panic!("{problems}")).files
+}
+
+#[test]
+fn the_committed_file_is_what_is_generated() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file/api.rs");
+    let files = generated(Layout::File);
+    let [text] = files.0.values().collect::<Vec<_>>()[..] else { panic!("more than one file") };
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    assert!(committed == *text, "run UPDATE=1 cargo test -p contract-codegen --test one_file");
+}
+
+#[test]
+fn each_module_holds_what_its_file_would() {
+    let tokens = |items: Vec<syn::Item>| quote::quote!(#(#items)*).to_string();
+    let one = generated(Layout::File);
+    let file = syn::parse_file(one.0.values().next().unwrap()).unwrap();
+    let modules = generated(Layout::Modules);
+    let mut seen = Vec::new();
+    for item in file.items {
+        let syn::Item::Mod(module) = item else { panic!("something beside modules") };
+        let name = format!("{}.rs", module.ident);
+        let alone = syn::parse_file(&modules.0[&name]).unwrap();
+        assert_eq!(tokens(module.content.unwrap().1), tokens(alone.items), "{name}");
+        seen.push(name);
+    }
+    let expected: Vec<&str> =
+        modules.0.keys().map(String::as_str).filter(|name| *name != "root.rs").collect();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn it_reads_and_checks() {
+    let text = br#"{"seat": 7, "fare": {"kind": "full", "price": 12.50}, "note": null}"#;
+    let ticket = api::types::Ticket::parse(text).unwrap();
+    assert!(ticket.is_valid());
+    assert_eq!(ticket.seat, 7);
+    let ticket = included::types::Ticket::parse(br#"{"seat": 700, "fare": {"kind": "free"}}"#).unwrap();
+    assert!(!ticket.is_valid());
+    assert_eq!(api::operations::OperationId::ReadTicket.operation().path, "/tickets/{id}");
+}
