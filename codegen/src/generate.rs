@@ -10,6 +10,7 @@ use std::{
 
 use proc_macro2::TokenStream;
 
+pub(crate) use self::{options::RESERVED, output::is_part};
 pub use self::{
     options::{select, selector},
     output::FILE,

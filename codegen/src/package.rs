@@ -1,7 +1,7 @@
 //! What makes modules a package: `Cargo.toml`, and the runtime when nobody names one.
 
 use crate::{
-    generate::{Contract, Project},
+    generate::{Contract, Project, is_part},
     render::Files,
 };
 
@@ -25,7 +25,10 @@ pub(crate) fn add(project: &Project, contract: &Contract, files: &mut Files) {
         ("client", "One method for each operation, over any transport."),
         ("server", "A trait with one method for each operation, and its router."),
     ];
-    let parts = parts.into_iter().filter(|(part, _)| files.0.contains_key(&format!("src/{part}.rs")));
+    let modules: Vec<&str> =
+        files.0.keys().filter_map(|path| path.strip_prefix("src/")?.strip_suffix(".rs")).collect();
+    let parts: Vec<(&str, &str)> =
+        parts.into_iter().filter(|(part, _)| modules.iter().any(|module| is_part(module, part))).collect();
     let (mut features, mut always) = (String::new(), Vec::new());
     for (part, about) in parts {
         if output.gated() {

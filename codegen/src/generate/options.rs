@@ -15,7 +15,20 @@ use crate::{
 };
 
 /// Module names that generated code uses itself.
-const RESERVED: &[&str] = &["types", "schemas", "operations", "client", "server", "root", "lib"];
+pub(crate) const RESERVED: &[&str] = &[
+    "types",
+    "schemas",
+    "operations",
+    "bodies",
+    "client",
+    "server",
+    "webhooks",
+    "webhook_bodies",
+    "webhook_client",
+    "webhook_server",
+    "root",
+    "lib",
+];
 
 impl Project {
     /// Settles every selector of the configuration; one that names nothing is an error.

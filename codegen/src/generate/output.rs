@@ -13,7 +13,8 @@ use crate::{
     render::{self, Files, Module},
 };
 
-/// Modules by name: lines of documentation, items, and the feature that they stand behind.
+/// Modules by name: lines of documentation, items, and the feature that they stand behind; one
+/// of several when commas stand between them.
 pub(super) type Modules = BTreeMap<String, (Vec<String>, TokenStream, Option<&'static str>)>;
 
 /// How many types may stand inside each other before the compiler has to be told.
@@ -83,6 +84,11 @@ fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> 
     Some(limit)
 }
 
+/// Whether a module is the client or the server, or one of webhooks.
+pub(crate) fn is_part(module: &str, part: &str) -> bool {
+    module.strip_suffix(part).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+}
+
 /// What the output was made from.
 fn about(contract: &Contract) -> Vec<String> {
     let version = if contract.api.version.is_empty() {
@@ -121,7 +127,7 @@ fn root(
 ) -> Module {
     let declarations = modules.iter().zip(features).map(|(module, feature)| {
         let name = ident(&module.name);
-        let gate = feature.map(|f| quote!(#[cfg(feature = #f)]));
+        let gate = feature.map(gate);
         quote!(#gate pub mod #name;)
     });
     let attribute =
@@ -130,11 +136,20 @@ fn root(
     Module::new(name, about, &quote!(#attribute #(#declarations)*))
 }
 
+/// Compiled with the feature, or with one of several.
+fn gate(feature: &str) -> TokenStream {
+    let features: Vec<&str> = feature.split(',').collect();
+    match features.as_slice() {
+        [one] => quote!(#[cfg(feature = #one)]),
+        several => quote!(#[cfg(any(#(feature = #several),*))]),
+    }
+}
+
 /// All modules in one file. Its head is a comment, since `include!` takes no inner documentation.
 fn file(about: &[String], modules: &[(&str, String)], features: &[Option<&str>]) -> String {
     let mut out = String::from(HEADER);
     out.push_str("//\n");
-    let has = |name: &str| modules.iter().any(|(each, _)| *each == name);
+    let has = |part: &str| modules.iter().any(|(name, _)| is_part(name, part));
     let parts: Vec<&str> = ["client", "server"].into_iter().filter(|part| has(part)).collect();
     let needs = match parts.as_slice() {
         [] => "`contract-runtime`".to_owned(),
@@ -149,7 +164,11 @@ fn file(about: &[String], modules: &[(&str, String)], features: &[Option<&str>])
     for ((name, text), feature) in modules.iter().zip(features) {
         out.push('\n');
         if let Some(feature) = feature {
-            out.push_str(&format!("#[cfg(feature = \"{feature}\")]\n"));
+            let features: Vec<String> = feature.split(',').map(|f| format!("feature = {f:?}")).collect();
+            out.push_str(&match features.as_slice() {
+                [one] => format!("#[cfg({one})]\n"),
+                several => format!("#[cfg(any({}))]\n", several.join(", ")),
+            });
         }
         out.push_str(&format!("pub mod {} {{\n", ident(name)));
         for line in text.strip_prefix(HEADER).unwrap_or(text).trim_start().lines() {

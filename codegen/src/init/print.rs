@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Findings;
-use crate::names::field_name;
+use crate::{generate::RESERVED, names::field_name};
 
 /// Lines of one list that are written; the rest is counted.
 const MANY: usize = 30;
@@ -185,8 +185,7 @@ fn areas(page: &mut Page, found: &Findings) {
 fn module(tag: &str) -> String {
     let name = field_name(tag);
     let name = name.trim_start_matches("r#");
-    let taken = ["types", "schemas", "operations", "client", "server", "root", "lib", "models"];
-    if taken.contains(&name) || syn::parse_str::<syn::Ident>(name).is_err() {
+    if RESERVED.contains(&name) || name == "models" || syn::parse_str::<syn::Ident>(name).is_err() {
         format!("{name}_area")
     } else {
         name.to_owned()
