@@ -4,9 +4,11 @@
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
+
+use crate::tree::{Place, SourceId, Span};
 
 /// The whole file. Unknown keys are refused.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -40,6 +42,33 @@ pub struct Config {
     pub client: ClientConfig,
     /// The operations table and the server interface.
     pub operations: OperationConfig,
+    /// The file itself, for diagnostics.
+    #[serde(skip)]
+    pub file: Option<ConfigFile>,
+}
+
+/// The file that options were read from.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    /// Its name.
+    pub name: String,
+    /// What stands in it.
+    pub text: Arc<str>,
+}
+
+impl Config {
+    /// Where a value of an option stands: the first time that it is quoted behind the option's name.
+    pub(crate) fn place(&self, option: &str, value: &str) -> Option<Place> {
+        let text = &self.file.as_ref()?.text;
+        let behind = text.find(option)?;
+        let quoted = [format!("{value:?}"), format!("'{value}'")];
+        let found = quoted.iter().filter_map(|quoted| {
+            let at = behind + text.get(behind..)?.find(quoted.as_str())?;
+            Some((u32::try_from(at).ok()?, u32::try_from(at + quoted.len()).ok()?))
+        });
+        let (start, end) = found.min()?;
+        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span: Span { start, end } })
+    }
 }
 
 /// `[output]`

@@ -8,6 +8,7 @@ mod render;
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    config::ConfigFile,
     load::Sources,
     tree::{Place, SourceId},
 };
@@ -85,6 +86,13 @@ impl Diagnostic {
         self
     }
 
+    /// Says where it is, when that is known.
+    #[must_use]
+    pub fn maybe_at(mut self, place: Option<Place>) -> Self {
+        self.place = place;
+        self
+    }
+
     /// Adds another place and what it is (`first defined here`).
     #[must_use]
     pub fn label(mut self, place: Place, text: impl Into<String>) -> Self {
@@ -143,6 +151,12 @@ impl Diagnostics {
             let text = Text { name: source.name.clone(), text: Arc::clone(&source.text) };
             self.texts.insert(SourceId(u32::try_from(index).unwrap_or(u32::MAX)), text);
         }
+    }
+
+    /// Remembers the file of the options, so that excerpts of it can be shown.
+    pub fn attach_options(&mut self, file: &ConfigFile) {
+        let text = Text { name: file.name.clone(), text: Arc::clone(&file.text) };
+        self.texts.insert(SourceId::OPTIONS, text);
     }
 
     /// Whether any of them is an error.

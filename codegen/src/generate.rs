@@ -18,7 +18,7 @@ pub use self::{
 use crate::{
     api::{Api, Operation},
     client::client,
-    config::{Builders, Config, UnknownKeywords},
+    config::{Builders, Config, ConfigFile, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{Sources, load},
@@ -93,10 +93,12 @@ impl Project {
                     .help("give the path of a codegen.toml, or the contract's own files"),
             )
         })?;
-        let config: Config = toml::from_str(&text).map_err(|e| {
+        let mut config: Config = toml::from_str(&text).map_err(|e| {
             let message = format!("{} is not a valid codegen.toml:\n{e}", path.display());
             only(Diagnostic::error("config", message))
         })?;
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        config.file = Some(ConfigFile { name, text: text.into() });
         let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(Self { config, base, inputs: Vec::new() })
     }
@@ -148,7 +150,7 @@ impl Project {
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
         let whole = places(&api);
         let mut subset = None;
-        match subset::choose(&self.config.operations, &graph, &sources, &mut api) {
+        match subset::choose(&self.config, &graph, &sources, &mut api) {
             Ok(None) => {}
             Ok(Some((mut chosen, left_out))) => {
                 diagnostics.retain(|each| !left_out.silences(each));
@@ -163,6 +165,9 @@ impl Project {
         options::patterns(&self.config.types, (&graph, &shapes, &options), refused, &mut diagnostics);
         let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
         diagnostics.attach(&sources);
+        if let Some(file) = &self.config.file {
+            diagnostics.attach_options(file);
+        }
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }

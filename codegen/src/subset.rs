@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::{
     api::{Api, Operation},
-    config::{OperationConfig, Selection},
+    config::{Config, Selection},
     diagnostics::{Diagnostic, Severity},
     load::Sources,
     resolve::suggest::nearest,
@@ -77,11 +77,12 @@ impl LeftOut {
 /// # Errors
 /// A selection that fits nothing, or all that leave nothing.
 pub(crate) fn choose(
-    config: &OperationConfig,
+    options: &Config,
     graph: &Graph,
     sources: &Sources,
     api: &mut Api,
 ) -> Result<Option<(Subset, LeftOut)>, Vec<Diagnostic>> {
+    let config = &options.operations;
     if config.include.is_empty() && config.exclude.is_empty() {
         return Ok(None);
     }
@@ -89,7 +90,7 @@ pub(crate) fn choose(
     let (operations, webhooks) = (api.operations.len(), api.webhooks.len());
     let mut problems = Vec::new();
     for selection in &config.include {
-        problems.extend(unfitting(selection, api));
+        problems.extend(unfitting(options, "include", selection, api));
     }
     let included = |operation: &Operation, webhook: bool| {
         config.include.is_empty() || config.include.iter().any(|each| fits(each, operation, webhook))
@@ -103,7 +104,7 @@ pub(crate) fn choose(
     part.webhooks.retain(|operation| included(operation, true));
     if problems.is_empty() {
         for selection in &config.exclude {
-            problems.extend(unfitting(selection, &part));
+            problems.extend(unfitting(options, "exclude", selection, &part));
         }
     }
     part.operations.retain(|operation| !excluded(operation, false));
@@ -206,7 +207,7 @@ fn fits(selection: &Selection, operation: &Operation, is_webhook: bool) -> bool 
 }
 
 /// The problem of a selection that no operation fits.
-fn unfitting(selection: &Selection, api: &Api) -> Option<Diagnostic> {
+fn unfitting(options: &Config, list: &str, selection: &Selection, api: &Api) -> Option<Diagnostic> {
     let found = api.operations.iter().any(|operation| fits(selection, operation, false))
         || api.webhooks.iter().any(|webhook| fits(selection, webhook, true));
     if found {
@@ -230,7 +231,10 @@ fn unfitting(selection: &Selection, api: &Api) -> Option<Diagnostic> {
         }
         several => (format!("no operation fits {several}"), "", Vec::new()),
     };
-    Some(Diagnostic::error("config", what).help(advice(word, &known)))
+    let Selection { tag, path, operation, webhook } = selection;
+    let value = [tag, path, operation, webhook].into_iter().flatten().next();
+    let place = value.and_then(|value| options.place(list, value));
+    Some(Diagnostic::error("config", what).maybe_at(place).help(advice(word, &known)))
 }
 
 fn tags(operation: &Operation) -> impl Iterator<Item = &str> {

@@ -243,6 +243,20 @@ fn selections_choose_operations() {
 }
 
 #[test]
+fn options_that_apply_no_longer_name_their_line() {
+    let folder = Folder::new("stale");
+    let options = "inputs = [\"tickets.yaml\"]\nsecrets = [\n    \"#/none\",\n]\n[operations]\ninclude = [{ tag = 'seats' }]\n";
+    folder.put("codegen.toml", options);
+    let ran = folder.run(&["generate", "-o", "api"]).ended(3);
+    for words in ["[codegen.toml:3:5]", "[codegen.toml:6:20]"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    let lines = folder.run(&["generate", "-o", "api", "--json"]).ended(3).lines();
+    let first = lines.iter().find(|line| line["line"] == 3).unwrap();
+    assert_eq!((&first["file"], &first["pointer"]), (&"codegen.toml".into(), &Value::Null));
+}
+
+#[test]
 fn init_writes_options_that_work() {
     let folder = Folder::new("init");
     let odd = TICKETS.replace("maxLength: 40", "maxLength: 40, pattern: '^(?!-)'").replace(

@@ -159,7 +159,9 @@ impl miette::Diagnostic for Report<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        let pointer = self.diagnostic.place.as_ref().map(|place| format!("#{}", clip(&place.pointer)));
+        // Options have names, not pointers.
+        let place = self.diagnostic.place.as_ref().filter(|place| place.source != SourceId::OPTIONS);
+        let pointer = place.map(|place| format!("#{}", clip(&place.pointer)));
         let span = (excerpt.span.start, excerpt.span.len());
         Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(pointer, span))))
     }
@@ -330,7 +332,7 @@ pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
             quote(diagnostic.code),
             quote(&diagnostic.message),
             text(position.map(|(text, ..)| &*text.name)),
-            text(place.map(|place| &*place.pointer)),
+            text(place.filter(|place| place.source != SourceId::OPTIONS).map(|place| &*place.pointer)),
             number(position.map(|(_, line, _)| line)),
             number(position.map(|(.., column)| column)),
             text(diagnostic.help.as_deref()),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Project;
 use crate::{
     api::Api,
-    config::{Area, TypeOptions, Unsupported},
+    config::{Config, TypeOptions, Unsupported},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
     shape::{self, Body, Options, Shapes},
@@ -41,6 +41,7 @@ impl Project {
             if found.is_empty() {
                 problems.borrow_mut().push(
                     Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
+                        .maybe_at(config.place(option.rsplit('.').next().unwrap_or(option), selector))
                         .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
                 );
             }
@@ -79,20 +80,27 @@ impl Project {
                             area.name
                         ),
                     )
+                    .maybe_at(config.place("[[area]]", &area.name))
                     .help("choose another name"),
                 );
             }
         }
-        tagged_areas(&config.areas, graph, api, &mut options, &mut problems.borrow_mut());
+        tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }
 }
 
 /// Puts what the operations of an area's tags reach into it, unless an area names it already or
 /// another area's operations reach it too.
-fn tagged_areas(areas: &[Area], graph: &Graph, api: &Api, options: &mut Options, problems: &mut Diagnostics) {
+fn tagged_areas(
+    config: &Config,
+    graph: &Graph,
+    api: &Api,
+    options: &mut Options,
+    problems: &mut Diagnostics,
+) {
     let mut reached: Vec<(&str, BTreeSet<SchemaId>)> = Vec::new();
-    for area in areas.iter().filter(|area| !area.tags.is_empty()) {
+    for area in config.areas.iter().filter(|area| !area.tags.is_empty()) {
         for tag in &area.tags {
             if !api.operations.iter().any(|operation| operation.tags.contains(tag)) {
                 problems.push(
@@ -100,6 +108,7 @@ fn tagged_areas(areas: &[Area], graph: &Graph, api: &Api, options: &mut Options,
                         "config",
                         format!("`area.tags` names a tag that no operation has: `{tag}`"),
                     )
+                    .maybe_at(config.place("[[area]]", tag))
                     .help("remove the tag from the area, or the area itself"),
                 );
             }

@@ -53,7 +53,7 @@ fn secrets(page: &mut Page, found: &Findings) {
     }
     page.say("These look like it:");
     page.say("secrets = [");
-    page.some(&found.secrets, |(selector, why)| format!("    {selector:?}, # {why}"));
+    found.secrets.iter().for_each(|(selector, why)| page.say(&format!("    {selector:?}, # {why}")));
     page.say("]");
 }
 
@@ -67,7 +67,7 @@ fn open(page: &mut Page, found: &Findings) {
     }
     page.say("These are in answers:");
     page.say("open = [");
-    page.some(&found.unions, |selector| format!("    {selector:?},"));
+    found.unions.iter().for_each(|selector| page.say(&format!("    {selector:?},")));
     page.say("]");
 }
 
