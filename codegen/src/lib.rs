@@ -15,7 +15,8 @@
 //!
 //! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`tables`],
 //! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
-//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all.
+//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all, [`subset`] leaves
+//! a part of a contract between the second and the third. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
 pub mod client;

@@ -179,6 +179,7 @@ pub(crate) enum When {
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Display")]
 pub(crate) struct Output {
     /// Print diagnostics as JSON lines on standard output, then one summary object
     #[arg(long)]
