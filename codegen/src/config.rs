@@ -256,6 +256,14 @@ pub struct OperationConfig {
     pub exclude: Vec<Selection>,
 }
 
+impl OperationConfig {
+    /// Whether no operation is left out.
+    #[must_use]
+    pub const fn takes_all(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty()
+    }
+}
+
 /// What chooses operations: `{ tag = "issues" }`. Where several members are given, all must hold.
 ///
 /// `*` stands for any characters, in a path for those of one segment, where `**` stands for any

@@ -142,7 +142,10 @@ impl Project {
             UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
         };
         let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
-        if diagnostics.has_errors() {
+        // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
+        // all types are looked at.
+        let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");
+        if diagnostics.has_errors() && (circular || self.config.operations.takes_all()) {
             return Err(diagnostics);
         }
         let mut api = merged(apis);
@@ -153,7 +156,11 @@ impl Project {
         match subset::choose(&self.config, &graph, &sources, &mut api) {
             Ok(None) => {}
             Ok(Some((mut chosen, left_out))) => {
-                diagnostics.retain(|each| !left_out.silences(each));
+                left_out.silence(&mut diagnostics);
+                if diagnostics.has_errors() {
+                    diagnostics.attach(&sources);
+                    return Err(diagnostics);
+                }
                 chosen.types = shape(&graph, &options, &whole).types.len();
                 options.kept = Some(chosen.schemas.clone());
                 subset = Some(chosen);

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::{
     api::{Api, Operation},
     config::{Config, Selection},
-    diagnostics::{Diagnostic, Severity},
+    diagnostics::{Diagnostic, Diagnostics, Severity},
     load::Sources,
     resolve::suggest::nearest,
     schema::{Graph, SchemaId},
@@ -45,12 +45,24 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Whether nobody who asked for the part wants to hear of this: a warning or note whose
-    /// place was left out.
-    pub(crate) fn silences(&self, diagnostic: &Diagnostic) -> bool {
-        let Some(place) = diagnostic.place.as_ref().filter(|_| diagnostic.severity != Severity::Error) else {
-            return false;
-        };
+    /// Removes what nobody who asked for the part wants to hear of: problems that stand in what was
+    /// left out. A note says how many of them were errors.
+    pub(crate) fn silence(&self, diagnostics: &mut Diagnostics) {
+        let mut errors = 0usize;
+        diagnostics.retain(|each| {
+            let silent = each.place.as_ref().is_some_and(|place| self.holds(place));
+            errors += usize::from(silent && each.severity == Severity::Error);
+            !silent
+        });
+        if errors > 0 {
+            let stand = if errors == 1 { "error stands" } else { "errors stand" };
+            let message = format!("{errors} {stand} in what the selections leave out");
+            diagnostics.push(Diagnostic::note("left-out", message).help("generate all of it to see them"));
+        }
+    }
+
+    /// Whether a place was left out.
+    fn holds(&self, place: &Place) -> bool {
         // From the place outwards, the first that is known decides.
         let mut spot = (place.source, place.pointer.clone());
         loop {
@@ -83,7 +95,7 @@ pub(crate) fn choose(
     api: &mut Api,
 ) -> Result<Option<(Subset, LeftOut)>, Vec<Diagnostic>> {
     let config = &options.operations;
-    if config.include.is_empty() && config.exclude.is_empty() {
+    if config.takes_all() {
         return Ok(None);
     }
     let whole = reach(graph, seeds(graph, api.operations.iter().chain(&api.webhooks)));

@@ -108,6 +108,30 @@ fn what_was_left_out_is_not_complained_about() {
 }
 
 #[test]
+fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
+    let broken = API
+        .replace("Unused: { type: object", "Unused: { minLength: x, type: object, not: { $ref: '#/gone' }");
+    let read = |text: &str, options: &str| {
+        let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+        let texts = [("api.yaml", "", text), ("own.schema.json", "", OWN)];
+        project.understand(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
+    };
+    let part = "[operations]\ninclude = [{ tag = 'ships' }]";
+    let whole = read(&broken, "").err().unwrap();
+    assert!(whole.contains("minLength") && whole.contains("#/gone"), "{whole}");
+    let contract = read(&broken, part).unwrap_or_else(|problems| panic!("{problems}"));
+    let said = contract.diagnostics.render(false);
+    assert!(said.contains("note[left-out]: 2 errors stand in what the selections leave out"), "{said}");
+    let broken = API.replace("maximum: 9", "maximum: x");
+    let refused = read(&broken, part).err().unwrap();
+    assert!(refused.contains("`maximum` must be"), "{refused}");
+    let circle =
+        API.replace("Unused: { type: object", "Unused: { $ref: '#/components/schemas/Unused', type: object");
+    let refused = read(&circle, part).err().unwrap();
+    assert!(refused.contains("reference-cycle"), "{refused}");
+}
+
+#[test]
 fn selectors_of_what_was_left_out_still_apply() {
     read(
         "secrets = ['#/components/schemas/Org/properties/odd']\n[operations]\ninclude = [{ tag = 'ships' }]",
