@@ -2,6 +2,7 @@
 
 mod options;
 mod output;
+mod unchecked;
 
 use std::{
     collections::BTreeSet,
@@ -141,7 +142,7 @@ impl Project {
             UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
             UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
         };
-        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        let (mut graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
         // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
         // all types are looked at.
         let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");
@@ -168,8 +169,11 @@ impl Project {
             Err(problems) => diagnostics.extend(problems),
         }
         let (compiled, refused) = patterns(&graph, options.kept.as_ref());
-        let shapes = shape(&graph, &options, &places(&api));
-        options::patterns(&self.config.types, (&graph, &shapes, &options), refused, &mut diagnostics);
+        let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
+        let mut shapes = shape(&graph, &options, &places(&api));
+        if unchecked::loosen(&mut graph, &shapes, &options, &unchecked, &mut diagnostics) {
+            shapes = shape(&graph, &options, &places(&api));
+        }
         let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {

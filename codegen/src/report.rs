@@ -196,7 +196,7 @@ fn positions(contract: &Contract, facts: &Facts) -> bool {
 fn assumptions(config: &Config, contract: &Contract, proofs: &[(TypeId, Proof)]) -> Vec<String> {
     let types = &config.types;
     let assumed = proofs.iter().filter(|(_, proof)| *proof == Proof::Assumed).count();
-    let kept = |id: &SchemaId| contract.options.kept.as_ref().is_none_or(|kept| kept.contains(id));
+    let kept = |id: &SchemaId| contract.options.keeps(*id);
     let implied = contract.graph.ids().filter(kept).filter(|&id| {
         let of = |implied| Facts::of(&contract.graph, &Conj::one(id), implied).types;
         of(true) != of(false)

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Project;
 use crate::{
     api::Api,
-    config::{Config, TypeOptions, Unsupported},
+    config::Config,
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
-    shape::{self, Body, Options, Shapes},
+    shape::{self, Options},
     subset::{reach, seeds},
-    tables::PatternErrors,
 };
 
 /// Module names that generated code uses itself.
@@ -121,77 +120,6 @@ fn tagged_areas(
     for (area, ids) in reached {
         for id in ids.into_iter().filter(|id| counts.get(id) == Some(&1)) {
             options.areas.entry(id).or_insert_with(|| area.to_owned());
-        }
-    }
-}
-
-/// The schemas that have to refuse something for a document to be accepted.
-fn turned(graph: &Graph, shapes: &Shapes) -> BTreeSet<SchemaId> {
-    let tagged: BTreeSet<SchemaId> = shapes
-        .types
-        .iter()
-        .filter_map(|def| match &def.body {
-            Body::Tagged(tagged) => Some(tagged.holder),
-            _ => None,
-        })
-        .collect();
-    let mut inside = Vec::new();
-    for id in graph.ids() {
-        let schema = graph.schema(id);
-        inside.extend(schema.not.iter().chain(&schema.condition));
-        inside.extend(schema.contains.iter().filter(|c| c.max.is_some()).map(|c| c.schema));
-        // A tag keeps branches apart whatever else they say; one branch has nothing to be apart from.
-        if schema.one_of.len() > 1 && !tagged.contains(&id) {
-            inside.extend(&schema.one_of);
-        }
-    }
-    reach(graph, inside)
-}
-
-/// Says what becomes of patterns that no linear matcher can run.
-pub(super) fn patterns(
-    config: &TypeOptions,
-    (graph, shapes, options): (&Graph, &Shapes, &Options),
-    refused: PatternErrors,
-    problems: &mut Diagnostics,
-) {
-    let turned = if refused.is_empty() { BTreeSet::new() } else { turned(graph, shapes) };
-    let ids: BTreeSet<SchemaId> = refused.iter().map(|(id, ..)| *id).collect();
-    for (id, source, error) in refused {
-        let schema = graph.schema(id);
-        let why = format!("pattern `{source}`: {}", error.reason);
-        let problem = if schema.pattern.as_deref() != Some(&source) {
-            // Left out, it would decide otherwise which members the schemas beside it are for.
-            Diagnostic::error("unsupported", why)
-                .help("write the key of `patternProperties` without look-around and back-references")
-        } else if turned.contains(&id) {
-            let why = format!("{why}; left out, it would refuse what the contract accepts");
-            Diagnostic::error("unsupported", why).help(
-                "it decides about a `not`, an `if`, a `maxContains` or a `oneOf` without a tag: write it \
-                 without look-around and back-references, or move it out of there",
-            )
-        } else if options.unchecked.contains(&id) {
-            Diagnostic::note("unsupported", format!("{why}; it is not checked, as `unchecked` says"))
-        } else if config.unsupported == Unsupported::Keep {
-            Diagnostic::warning("unsupported", format!("{why}; it is not checked"))
-        } else {
-            Diagnostic::error("unsupported", why).help(format!(
-                "write it without look-around and back-references: they cannot be matched in linear time; \
-                 or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
-                 `unsupported = \"keep\"`",
-                selector(graph, id)
-            ))
-        };
-        problems.push(problem.at(schema.place.clone()));
-    }
-    for id in options.unchecked.difference(&ids) {
-        if options.kept.as_ref().is_none_or(|kept| kept.contains(id)) {
-            let message = "`unchecked` names a schema that has no pattern, or one that can be run";
-            problems.push(
-                Diagnostic::error("config", message)
-                    .at(graph.schema(*id).place.clone())
-                    .help("remove it from `unchecked` below [types]: it is checked"),
-            );
         }
     }
 }

@@ -96,6 +96,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether a schema is part of what is generated.
+    #[must_use]
+    pub fn keeps(&self, id: SchemaId) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.contains(&id))
+    }
+
     /// Takes over the options of the file that need no selector.
     #[must_use]
     pub fn from_types(types: &crate::config::TypeOptions) -> Self {
@@ -122,7 +128,7 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
     shaper.settle_names();
     shaper.settle_aliases();
     let mut named: Vec<SchemaId> = shaper.names.keys().copied().collect();
-    named.retain(|id| options.kept.as_ref().is_none_or(|kept| kept.contains(id)));
+    named.retain(|id| options.keeps(*id));
     named.sort_by_key(|&id| graph.location(id));
     for id in named {
         let hint = shaper.names[&id].clone();
