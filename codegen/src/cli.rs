@@ -5,6 +5,7 @@ mod drift;
 mod explain;
 mod failure;
 mod generate;
+mod init;
 mod lower;
 mod project;
 mod report;
@@ -43,6 +44,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(command: &Command, screen: &Screen) -> u8 {
     let result = match command {
+        Command::Init(args) => init::init(args, screen),
         Command::Generate(args) => generate::generate(args, screen),
         Command::Check(args) => generate::check(args, screen),
         Command::Lower(args) => lower::lower(args, screen),

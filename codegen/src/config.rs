@@ -4,9 +4,11 @@
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
+
+use crate::tree::{Place, SourceId, Span};
 
 /// The whole file. Unknown keys are refused.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -40,25 +42,65 @@ pub struct Config {
     pub client: ClientConfig,
     /// The operations table and the server interface.
     pub operations: OperationConfig,
+    /// The file itself, for diagnostics.
+    #[serde(skip)]
+    pub file: Option<ConfigFile>,
+}
+
+/// The file that options were read from.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    /// Its name.
+    pub name: String,
+    /// What stands in it.
+    pub text: Arc<str>,
+}
+
+impl Config {
+    /// Where a value of an option stands: the first time that it is quoted behind the option's name.
+    pub(crate) fn place(&self, option: &str, value: &str) -> Option<Place> {
+        let text = &self.file.as_ref()?.text;
+        let behind = text.find(option)?;
+        let quoted = [format!("{value:?}"), format!("'{value}'")];
+        let found = quoted.iter().filter_map(|quoted| {
+            let at = behind + text.get(behind..)?.find(quoted.as_str())?;
+            Some((u32::try_from(at).ok()?, u32::try_from(at + quoted.len()).ok()?))
+        });
+        let (start, end) = found.min()?;
+        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span: Span { start, end } })
+    }
 }
 
 /// `[output]`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Output {
-    /// `crate`: a package with its `Cargo.toml`; `modules`: source files alone.
+    /// Where `generate` writes, relative to this file: a folder, or a file for `layout = "file"`.
+    pub path: Option<PathBuf>,
+    /// `crate`: a package with its `Cargo.toml`; `modules`: source files alone; `file`: one of them.
     pub layout: Layout,
     /// Whether a client is generated.
     pub client: bool,
     /// Whether a server interface is generated.
     pub server: bool,
+    /// Whether client and server stand behind features of these names, for the package that they
+    /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
+    pub features: Option<bool>,
     /// Path of `contract-runtime`, when it is not written into the output.
     pub runtime: Option<String>,
 }
 
+impl Output {
+    /// Whether client and server stand behind features.
+    #[must_use]
+    pub fn gated(&self) -> bool {
+        self.features.unwrap_or(self.layout != Layout::File)
+    }
+}
+
 impl Default for Output {
     fn default() -> Self {
-        Self { layout: Layout::Crate, client: true, server: true, runtime: None }
+        Self { path: None, layout: Layout::Crate, client: true, server: true, features: None, runtime: None }
     }
 }
 
@@ -71,6 +113,8 @@ pub enum Layout {
     Crate,
     /// Source files for a package of your own: `root.rs` declares the others.
     Modules,
+    /// One source file that holds them all, for `mod api;` or `include!`.
+    File,
 }
 
 /// `[types]`
@@ -87,6 +131,8 @@ pub struct TypeOptions {
     pub unknown_keywords: UnknownKeywords,
     /// What happens to what cannot be expressed, such as a look-ahead in a pattern.
     pub unsupported: Unsupported,
+    /// Schemas whose pattern cannot be run and is left unchecked, by selector.
+    pub unchecked: Vec<String>,
 }
 
 impl Default for TypeOptions {
@@ -97,6 +143,7 @@ impl Default for TypeOptions {
             implied_objects: true,
             unknown_keywords: UnknownKeywords::Warn,
             unsupported: Unsupported::Deny,
+            unchecked: Vec::new(),
         }
     }
 }
@@ -155,6 +202,8 @@ pub struct Area {
     pub doc: String,
     /// Source names (without folder and `.schema.json`) or selectors of schemas.
     pub schemas: Vec<String>,
+    /// Tags: what their operations reach belongs here too, unless another area reaches or names it.
+    pub tags: Vec<String>,
 }
 
 /// `[[table]]`: an enum made from the rows of a JSON file.
@@ -200,4 +249,45 @@ pub struct OperationConfig {
     /// Headers that no handler sees or writes, since something around it does: parameters of
     /// requests, headers of responses.
     pub hidden_headers: Vec<String>,
+    /// The operations and webhooks that are generated, with the schemas that they reach; all of
+    /// them when the list is empty.
+    pub include: Vec<Selection>,
+    /// Those that are not, of the ones above.
+    pub exclude: Vec<Selection>,
+}
+
+impl OperationConfig {
+    /// Whether no operation is left out.
+    #[must_use]
+    pub const fn takes_all(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty()
+    }
+}
+
+/// What chooses operations: `{ tag = "issues" }`. Where several members are given, all must hold.
+///
+/// `*` stands for any characters, in a path for those of one segment, where `**` stands for any
+/// number of segments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Selection {
+    /// One of its tags.
+    pub tag: Option<String>,
+    /// Its path template: `/repos/**`, `/repos/*/*/issues`.
+    pub path: Option<String>,
+    /// Its `operationId`.
+    pub operation: Option<String>,
+    /// The name of a webhook.
+    pub webhook: Option<String>,
+}
+
+impl std::fmt::Display for Selection {
+    /// As it stands in the file: `{ tag = "issues" }`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { tag, path, operation, webhook } = self;
+        let members = [("tag", tag), ("path", path), ("operation", operation), ("webhook", webhook)];
+        let members = members.into_iter().filter_map(|(name, value)| value.as_ref().map(|v| (name, v)));
+        let members: Vec<String> = members.map(|(name, value)| format!("{name} = {value:?}")).collect();
+        write!(f, "{{ {} }}", members.join(", "))
+    }
 }

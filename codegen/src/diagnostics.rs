@@ -8,6 +8,7 @@ mod render;
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    config::ConfigFile,
     load::Sources,
     tree::{Place, SourceId},
 };
@@ -85,6 +86,13 @@ impl Diagnostic {
         self
     }
 
+    /// Says where it is, when that is known.
+    #[must_use]
+    pub fn maybe_at(mut self, place: Option<Place>) -> Self {
+        self.place = place;
+        self
+    }
+
     /// Adds another place and what it is (`first defined here`).
     #[must_use]
     pub fn label(mut self, place: Place, text: impl Into<String>) -> Self {
@@ -132,12 +140,23 @@ impl Diagnostics {
         self.texts.extend(other.texts);
     }
 
+    /// Leaves those that pass.
+    pub fn retain(&mut self, pass: impl FnMut(&Diagnostic) -> bool) {
+        self.list.retain(pass);
+    }
+
     /// Remembers the texts of `sources`, so that excerpts can be shown. Cheap: texts are shared.
     pub fn attach(&mut self, sources: &Sources) {
         for (index, source) in sources.sources.iter().enumerate() {
             let text = Text { name: source.name.clone(), text: Arc::clone(&source.text) };
             self.texts.insert(SourceId(u32::try_from(index).unwrap_or(u32::MAX)), text);
         }
+    }
+
+    /// Remembers the file of the options, so that excerpts of it can be shown.
+    pub fn attach_options(&mut self, file: &ConfigFile) {
+        let text = Text { name: file.name.clone(), text: Arc::clone(&file.text) };
+        self.texts.insert(SourceId::OPTIONS, text);
     }
 
     /// Whether any of them is an error.
@@ -189,7 +208,14 @@ impl Diagnostics {
     /// `color` asks for colours; `NO_COLOR` in the environment overrules it.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
-        render::people(&self.sorted(), color)
+        render::people(&self.sorted(), color, None)
+    }
+
+    /// The same with the first few of each kind: the same severity and code, and the same message
+    /// but for what it names.
+    #[must_use]
+    pub fn render_brief(&self, color: bool) -> String {
+        render::people(&self.sorted(), color, Some(render::FEW))
     }
 
     /// All of them for programs: one JSON object a line with `severity`, `code`, `message`,

@@ -446,7 +446,7 @@ impl RustTypes for Emitter<'_> {
     }
 
     fn validator(&self, schema: SchemaId) -> Option<TokenStream> {
-        let row = row_literal(schema.0);
+        let row = row_literal(self.tables.row_of(schema));
         Some(quote!(super::schemas::validator(#row)))
     }
 

@@ -1,28 +1,37 @@
 //! The pipeline: load → resolve → shape → tables → emit → render.
 
+mod options;
+mod output;
+mod unchecked;
+
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
+pub(crate) use self::{options::RESERVED, output::is_part};
+pub use self::{
+    options::{select, selector},
+    output::FILE,
+};
 use crate::{
     api::{Api, Operation},
     client::client,
-    config::{Builders, Config, Layout, UnknownKeywords, Unsupported},
+    config::{Builders, Config, ConfigFile, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
-    emit::{Emitter, ident},
+    emit::Emitter,
     load::{Sources, load},
     lower::{ClientOptions, Loss},
     names, operations,
     registry::registry,
-    render::{self, Files, Module},
+    render::Files,
     resolve::{self, ResolveOptions, resolve},
     schema::{Graph, SchemaId},
     server::server,
-    shape::{self, Body, Options, Shapes, TypeId, TypeRef, shape},
+    shape::{Body, Options, Shapes, TypeId, TypeRef, shape},
+    subset::{self, Subset},
     tables::{TableSet, patterns},
     tree::SourceId,
 };
@@ -37,6 +46,9 @@ pub struct Project {
     /// Files and folders of the contract, beside those that the options name.
     pub inputs: Vec<PathBuf>,
 }
+
+/// Hears what is done at the moment, in a few words.
+pub type Step<'a> = &'a dyn Fn(&str);
 
 /// A contract, read and understood.
 #[derive(Debug)]
@@ -55,6 +67,8 @@ pub struct Contract {
     pub diagnostics: Diagnostics,
     /// What the shapes were made with.
     pub options: Options,
+    /// What there was before a part was chosen.
+    pub subset: Option<Subset>,
 }
 
 /// Output, and what there is to say about it.
@@ -80,10 +94,12 @@ impl Project {
                     .help("give the path of a codegen.toml, or the contract's own files"),
             )
         })?;
-        let config: Config = toml::from_str(&text).map_err(|e| {
+        let mut config: Config = toml::from_str(&text).map_err(|e| {
             let message = format!("{} is not a valid codegen.toml:\n{e}", path.display());
             only(Diagnostic::error("config", message))
         })?;
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        config.file = Some(ConfigFile { name, text: text.into() });
         let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(Self { config, base, inputs: Vec::new() })
     }
@@ -93,103 +109,80 @@ impl Project {
     /// # Errors
     /// Every problem of every file.
     pub fn read(&self) -> Result<Contract, Diagnostics> {
+        self.read_with(&|_| {})
+    }
+
+    /// The same, and hears what is done at the moment.
+    ///
+    /// # Errors
+    /// Every problem of every file.
+    pub fn read_with(&self, step: Step<'_>) -> Result<Contract, Diagnostics> {
+        step("reading the contract");
         let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
         inputs.extend(self.inputs.iter().cloned());
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
         let sources = load(&inputs, &mounts)?;
-        self.understand(sources)
+        self.understand_with(sources, step)
     }
 
     /// The same for documents that were read already.
     ///
     /// # Errors
     /// Every problem of every document.
-    pub fn understand(&self, mut sources: Sources) -> Result<Contract, Diagnostics> {
+    pub fn understand(&self, sources: Sources) -> Result<Contract, Diagnostics> {
+        self.understand_with(sources, &|_| {})
+    }
+
+    fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Contract, Diagnostics> {
+        let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
+        step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
         let unknown_keywords = match self.config.types.unknown_keywords {
             UnknownKeywords::Deny => resolve::UnknownKeywords::Deny,
             UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
             UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
         };
-        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
-        if diagnostics.has_errors() {
+        let (mut graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
+        // all types are looked at.
+        let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");
+        if diagnostics.has_errors() && (circular || self.config.operations.takes_all()) {
             return Err(diagnostics);
         }
-        let api = merged(apis);
-        let options = self.options(&graph, &mut diagnostics);
-        let (compiled, refused) = patterns(&graph);
-        for (id, source, error) in refused {
-            let place = graph.schema(id).place.clone();
-            let why = format!("pattern `{source}`: {}", error.reason);
-            diagnostics.push(match self.config.types.unsupported {
-                Unsupported::Deny => Diagnostic::error("unsupported", why).at(place).help(
-                    "write it without look-around and back-references: they cannot be matched in linear time; \
-                     or set `unsupported = \"keep\"` below [types] to leave it unchecked",
-                ),
-                Unsupported::Keep => {
-                    Diagnostic::warning("unsupported", format!("{why}; it is not checked")).at(place)
+        let mut api = merged(apis);
+        let mut options = self.options(&graph, &api, &mut diagnostics);
+        step(&format!("deciding the types of {} schemas", graph.schemas.len()));
+        let whole = places(&api);
+        let mut subset = None;
+        match subset::choose(&self.config, &graph, &sources, &mut api) {
+            Ok(None) => {}
+            Ok(Some((mut chosen, left_out))) => {
+                left_out.silence(&mut diagnostics);
+                if diagnostics.has_errors() {
+                    diagnostics.attach(&sources);
+                    return Err(diagnostics);
                 }
-            });
+                chosen.types = shape(&graph, &options, &whole).types.len();
+                options.kept = Some(chosen.schemas.clone());
+                subset = Some(chosen);
+            }
+            Err(problems) => diagnostics.extend(problems),
         }
-        let shapes = shape(&graph, &options, &places(&api));
-        let tables = TableSet::new(&graph, &shapes, compiled);
+        let (compiled, refused) = patterns(&graph, options.kept.as_ref());
+        let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
+        let mut shapes = shape(&graph, &options, &places(&api));
+        if unchecked::loosen(&mut graph, &shapes, &options, &unchecked, &mut diagnostics) {
+            shapes = shape(&graph, &options, &places(&api));
+        }
+        let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
         diagnostics.attach(&sources);
+        if let Some(file) = &self.config.file {
+            diagnostics.attach_options(file);
+        }
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options })
-    }
-
-    /// Settles every selector of the configuration; one that names nothing is an error.
-    fn options(&self, graph: &Graph, diagnostics: &mut Diagnostics) -> Options {
-        let config = &self.config;
-        let mut options = Options::from_types(&config.types);
-        let problems = std::cell::RefCell::new(diagnostics);
-        let find = |selector: &str, option: &str| -> Vec<SchemaId> {
-            let found = select(graph, selector);
-            if found.is_empty() {
-                problems.borrow_mut().push(
-                    Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
-                        .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
-                );
-            }
-            found
-        };
-        for (selector, name) in &config.names {
-            options.names.extend(find(selector, "names").into_iter().map(|id| (id, name.clone())));
-        }
-        for selector in &config.secrets {
-            options.secrets.extend(find(selector, "secrets"));
-        }
-        for selector in &config.open {
-            options.open.extend(find(selector, "open"));
-        }
-        for (selector, path) in &config.replace {
-            options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
-        }
-        for area in &config.areas {
-            for wanted in &area.schemas {
-                let found: Vec<SchemaId> = graph
-                    .ids()
-                    .filter(|&id| shape::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
-                    .collect();
-                let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
-                options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));
-            }
-            if RESERVED.contains(&area.name.as_str()) {
-                problems.borrow_mut().push(
-                    Diagnostic::error(
-                        "config",
-                        format!(
-                            "no area can be called `{}`: generated code has a module of that name",
-                            area.name
-                        ),
-                    )
-                    .help("choose another name"),
-                );
-            }
-        }
-        options
+        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options, subset })
     }
 
     /// Generates everything that the configuration asks for.
@@ -197,16 +190,29 @@ impl Project {
     /// # Errors
     /// Every problem of the contract; nothing is written half.
     pub fn generate(&self) -> Result<Generated, Diagnostics> {
-        let contract = self.read()?;
-        self.emit(contract)
+        self.generate_with(&|_| {})
+    }
+
+    /// The same, and hears what is done at the moment.
+    ///
+    /// # Errors
+    /// Every problem of the contract; nothing is written half.
+    pub fn generate_with(&self, step: Step<'_>) -> Result<Generated, Diagnostics> {
+        let contract = self.read_with(step)?;
+        self.emit_with(contract, step)
     }
 
     /// The same for a contract that was read already.
     ///
     /// # Errors
     /// Every problem of the contract.
-    pub fn emit(&self, mut contract: Contract) -> Result<Generated, Diagnostics> {
-        let mut modules: BTreeMap<String, (Vec<String>, TokenStream, Option<&'static str>)> = BTreeMap::new();
+    pub fn emit(&self, contract: Contract) -> Result<Generated, Diagnostics> {
+        self.emit_with(contract, &|_| {})
+    }
+
+    fn emit_with(&self, mut contract: Contract, step: Step<'_>) -> Result<Generated, Diagnostics> {
+        step(&format!("writing {} types", contract.shapes.types.len()));
+        let mut modules = output::Modules::new();
         let mut losses = Vec::new();
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
         {
@@ -226,7 +232,9 @@ impl Project {
                 "schemas".into(),
                 (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None),
             );
-            if !api.operations.is_empty() {
+            let output = &self.config.output;
+            if !api.operations.is_empty() && (output.client || output.server) {
+                step(&format!("writing {} operations", api.operations.len()));
                 let what =
                     operations::Contract { graph, api, types: &emitter, config: &self.config.operations };
                 modules.insert(
@@ -237,7 +245,7 @@ impl Project {
                         None,
                     ),
                 );
-                if self.config.output.server {
+                if output.server {
                     let tokens = server(what, &mut diagnostics);
                     modules.insert(
                         "server".into(),
@@ -248,7 +256,7 @@ impl Project {
                         ),
                     );
                 }
-                if self.config.output.client {
+                if output.client {
                     let options = ClientOptions::from(&self.config.client);
                     match client(api, graph, &emitter, &options) {
                         Ok(module) => {
@@ -278,94 +286,14 @@ impl Project {
                 modules.insert(name, (vec![doc], tokens, None));
             }
         }
-        let files = self.print(&contract, modules, &mut diagnostics);
+        step(&format!("printing {} modules", modules.len() + 1));
+        let files = output::print(self, &contract, modules, &mut diagnostics);
         diagnostics.attach(&contract.sources);
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
         contract.diagnostics = diagnostics;
         Ok(Generated { files, contract, losses })
-    }
-
-    fn print(
-        &self,
-        contract: &Contract,
-        mut modules: BTreeMap<String, (Vec<String>, TokenStream, Option<&'static str>)>,
-        diagnostics: &mut Diagnostics,
-    ) -> Files {
-        let folder = match self.config.output.layout {
-            Layout::Crate => "src/",
-            Layout::Modules => "",
-        };
-        let declarations = modules.iter().map(|(name, (_, _, feature))| {
-            let name = ident(name);
-            let gate = feature.map(|f| quote!(#[cfg(feature = #f)]));
-            quote!(#gate pub mod #name;)
-        });
-        // The compiler's own limit is 128, and it descends a few steps for each type.
-        let depth = contract.shapes.depth();
-        let limit = (depth > COMFORTABLE_DEPTH).then(|| (depth * 8).to_string());
-        let attribute = match (&limit, self.config.output.layout) {
-            (Some(limit), Layout::Crate) => Some(quote!(#![recursion_limit = #limit])),
-            (Some(limit), Layout::Modules) => {
-                let message =
-                    format!("{depth} types stand inside each other, more than the compiler allows by itself");
-                let help = format!("write `#![recursion_limit = \"{limit}\"]` at the top of your lib.rs");
-                diagnostics.push(Diagnostic::note("deep-types", message).help(help));
-                None
-            }
-            (None, _) => None,
-        };
-        let root = quote!(#attribute #(#declarations)*);
-        let version = if contract.api.version.is_empty() {
-            String::new()
-        } else {
-            format!(", version {}", contract.api.version)
-        };
-        let title = if contract.api.title.is_empty() {
-            "the contract".to_owned()
-        } else {
-            crate::emit::markdown(&contract.api.title)
-        };
-        let mut doc = vec![format!("Generated from {title}{version}.")];
-        doc.push(String::new());
-        doc.push("Inputs:".to_owned());
-        doc.push(String::new());
-        for source in contract.sources.sources.iter() {
-            doc.push(format!(
-                "* `{}` sha256 {}",
-                source.name,
-                source.digest.get(..16).unwrap_or(&source.digest)
-            ));
-        }
-        let root_name = match self.config.output.layout {
-            Layout::Crate => "lib",
-            Layout::Modules => "root",
-        };
-        modules.insert(root_name.to_owned(), (doc, root, None));
-        let modules: Vec<Module> = modules
-            .into_iter()
-            .map(|(name, (doc, tokens, _))| {
-                let doc = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some("")));
-                let printed = if name == "schemas" { contract.tables.text() } else { String::new() };
-                Module::new(name, doc.map(str::to_owned).collect(), &tokens).followed_by(printed)
-            })
-            .collect();
-        let mut files = Files::default();
-        for (module, printed) in modules.iter().zip(render::modules(&modules)) {
-            let name = &module.name;
-            match printed {
-                Ok(text) => files.insert(format!("{folder}{name}.rs"), text),
-                Err(error) => diagnostics.push(Diagnostic::error(
-                    "internal",
-                    format!("the generator wrote no valid Rust for module `{name}`: {error}"),
-                )),
-            }
-        }
-        if self.config.output.layout == Layout::Crate {
-            crate::package::add(self, contract, &mut files);
-        }
-        files
     }
 
     /// The module of a registry table; its file joins the sources, so that diagnostics show it.
@@ -414,17 +342,18 @@ impl Project {
     }
 }
 
+fn documents(sources: &Sources) -> String {
+    match sources.sources.len() {
+        1 => "one document".to_owned(),
+        several => format!("{several} documents"),
+    }
+}
+
 fn only(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();
     all.push(diagnostic);
     all
 }
-
-/// How many types may stand inside each other before the compiler has to be told.
-const COMFORTABLE_DEPTH: usize = 24;
-
-/// Module names that generated code uses itself.
-const RESERVED: &[&str] = &["types", "schemas", "operations", "client", "server", "root", "lib"];
 
 fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
     match ty {
@@ -451,23 +380,6 @@ fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
     }
 }
 
-/// The schemas whose location ends with a selector.
-#[must_use]
-pub fn select(graph: &Graph, selector: &str) -> Vec<SchemaId> {
-    let whole = |location: &str| {
-        location.strip_suffix(selector).is_some_and(|before| {
-            before.is_empty() || before.ends_with(['/', '#']) || selector.starts_with('#')
-        })
-    };
-    graph
-        .ids()
-        .filter(|&id| {
-            let location = graph.location(id);
-            whole(&location) || whole(location.trim_end_matches('#'))
-        })
-        .collect()
-}
-
 /// Every place of an operation that has a type, with the name that an anonymous one takes.
 fn places(api: &Api) -> Vec<(SchemaId, String)> {
     let mut out = Vec::new();
@@ -477,7 +389,7 @@ fn places(api: &Api) -> Vec<(SchemaId, String)> {
     out
 }
 
-fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
+pub(crate) fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
     let base = names::type_name(&operation.id);
     for parameter in &operation.parameters {
         if let Some(schema) = parameter.schema {

@@ -15,7 +15,8 @@
 //!
 //! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`tables`],
 //! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
-//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all.
+//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all, [`subset`] leaves
+//! a part of a contract between the second and the third. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
 pub mod client;
@@ -25,6 +26,7 @@ pub mod drift;
 pub mod emit;
 pub mod explain;
 pub mod generate;
+pub mod init;
 pub mod load;
 pub mod lower;
 pub mod names;
@@ -42,6 +44,7 @@ pub mod rust_types;
 pub mod schema;
 pub mod server;
 pub mod shape;
+pub mod subset;
 pub mod tables;
 pub mod tree;
 pub mod write;

@@ -125,7 +125,7 @@ impl Holder {
             graph.ids().find(|&row| graph.schema(row).location == location)
         });
         let rows = rows.collect::<Option<_>>()?;
-        let tables = TableSet::new(&graph, &crate::shape::Shapes::default(), patterns(&graph).0);
+        let tables = TableSet::new(&graph, &crate::shape::Shapes::default(), patterns(&graph, None).0, None);
         Some(Self { tables, rows })
     }
 

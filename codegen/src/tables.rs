@@ -1,7 +1,9 @@
 //! The schema graph as the runtime's tables: in memory for the generator's own questions, and
 //! printed as constants into the generated crate.
 
-use std::collections::BTreeMap;
+mod keep;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::{
     Json, Number,
@@ -24,6 +26,9 @@ use crate::{
 pub struct TableSet {
     /// The tables themselves. They live as long as the process: a generator runs once.
     pub tables: &'static Tables,
+    /// Those of them that are printed, and the number that each row has there.
+    printed: &'static Tables,
+    numbers: Vec<u32>,
     patterns: BTreeMap<String, (usize, Compiled)>,
     conjunctions: BTreeMap<Vec<SchemaId>, u32>,
 }
@@ -32,12 +37,15 @@ pub struct TableSet {
 pub type PatternErrors = Vec<(SchemaId, String, crate::pattern::PatternError)>;
 
 /// Compiles every pattern of the graph; those that are not ECMA-262, or need what a linear
-/// matcher cannot do, come back as errors.
+/// matcher cannot do, come back as errors. Of a part of the graph when `kept` says which.
 #[must_use]
-pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, PatternErrors) {
+pub fn patterns(
+    graph: &Graph,
+    kept: Option<&BTreeSet<SchemaId>>,
+) -> (BTreeMap<String, Compiled>, PatternErrors) {
     let mut all = BTreeMap::new();
     let mut errors = Vec::new();
-    for id in graph.ids() {
+    for id in graph.ids().filter(|id| kept.is_none_or(|kept| kept.contains(id))) {
         let schema = graph.schema(id);
         let named = schema.pattern_properties.iter().map(|(p, _)| p);
         for source in schema.pattern.iter().chain(named) {
@@ -56,9 +64,15 @@ pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, PatternErrors) {
 }
 
 impl TableSet {
-    /// Builds the tables; tagged unions of `shapes` tell which branch a tag means.
+    /// Builds the tables; tagged unions of `shapes` tell which branch a tag means. All of them
+    /// are printed, or those of the schemas that are `kept`.
     #[must_use]
-    pub fn new(graph: &Graph, shapes: &Shapes, patterns: BTreeMap<String, Compiled>) -> Self {
+    pub fn new(
+        graph: &Graph,
+        shapes: &Shapes,
+        patterns: BTreeMap<String, Compiled>,
+        kept: Option<&BTreeSet<SchemaId>>,
+    ) -> Self {
         let patterns: BTreeMap<String, (usize, Compiled)> =
             patterns.into_iter().enumerate().map(|(i, (source, c))| (source, (i, c))).collect();
         let static_patterns = patterns.iter().map(|(s, (_, c))| (s.as_str(), c.leak())).collect();
@@ -86,17 +100,41 @@ impl TableSet {
                 ),
             })
             .collect();
-        let tables = Tables { schemas: leak(rows), resources: leak(resources) };
-        Self { tables: Box::leak(Box::new(tables)), patterns, conjunctions }
+        let tables: &Tables = Box::leak(Box::new(Tables { schemas: leak(rows), resources: leak(resources) }));
+        let (printed, numbers): (&Tables, _) = match kept {
+            Some(kept) => {
+                // What comes after the schemas are conjunctions of kept ones.
+                let last = u32::try_from(graph.schemas.len()).unwrap_or(u32::MAX);
+                let (printed, numbers) =
+                    keep::keep(tables, |row| row >= last || kept.contains(&SchemaId(row)));
+                (Box::leak(Box::new(printed)), numbers)
+            }
+            None => (tables, Vec::new()),
+        };
+        Self { tables, printed, numbers, patterns, conjunctions }
     }
 
-    /// The row that checks a place.
+    /// The number that a row is printed under.
+    fn number(&self, row: u32) -> u32 {
+        if self.numbers.is_empty() {
+            return row;
+        }
+        self.numbers.get(row as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// The printed row that checks a place.
     #[must_use]
     pub fn row(&self, conj: &Conj) -> u32 {
-        match conj.ids.as_slice() {
+        self.number(match conj.ids.as_slice() {
             [one] => one.0,
             several => self.conjunctions.get(several).copied().unwrap_or(u32::MAX),
-        }
+        })
+    }
+
+    /// The printed row of a schema.
+    #[must_use]
+    pub fn row_of(&self, schema: SchemaId) -> u32 {
+        self.number(schema.0)
     }
 
     /// The name of a pattern's constant.
@@ -142,8 +180,8 @@ impl TableSet {
             })
             .then(|| quote!(Literal,));
         let types = self.uses(|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
-        let keyword = self.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
-        let schema = (!self.tables.schemas.is_empty()).then(|| quote!(Schema,));
+        let keyword = self.printed.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
+        let schema = (!self.printed.schemas.is_empty()).then(|| quote!(Schema,));
         let pattern = (!self.patterns.is_empty()).then(|| quote!(pattern::{self, Pattern},));
         quote! {
             use ::contract_runtime::{
@@ -165,11 +203,11 @@ impl TableSet {
         let mut out = String::from(
             "/// Every schema of the contract, as the validators read it.\n#[rustfmt::skip]\npub static TABLES: Tables = Tables {\n    schemas: &[\n",
         );
-        for row in self.tables.schemas {
+        for row in self.printed.schemas {
             out.push_str(&format!("        {},\n", printer.row(row)));
         }
         out.push_str("    ],\n    resources: &[\n");
-        for resource in self.tables.resources {
+        for resource in self.printed.resources {
             let anchors = resource.dynamic_anchors.iter().map(|(n, id)| format!("({n:?}, {})", id_text(*id)));
             let (uri, anchors) = (resource.uri, comma(anchors));
             out.push_str(&format!("        Resource {{ uri: {uri:?}, dynamic_anchors: &[{anchors}] }},\n"));
@@ -186,7 +224,7 @@ impl TableSet {
     }
 
     fn uses(&self, test: impl Fn(&Keyword) -> bool) -> bool {
-        self.tables.schemas.iter().any(|row| row.keywords.iter().any(&test))
+        self.printed.schemas.iter().any(|row| row.keywords.iter().any(&test))
     }
 }
 

@@ -8,6 +8,11 @@ use contract_runtime::{Json, Number};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SourceId(pub u32);
 
+impl SourceId {
+    /// The file of the options, which is no document of the contract.
+    pub const OPTIONS: Self = Self(u32::MAX);
+}
+
 /// Byte range in a source's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {

@@ -3,6 +3,7 @@
 //! The output folder belongs to the generator: what it did not write is removed, links are
 //! never followed, and a folder that somebody else filled is refused untouched.
 
+mod difference;
 mod disk;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::disk::Found;
+use self::{difference::difference, disk::Found};
 use crate::render::Files;
 
 /// What is done with differences.
@@ -56,7 +57,8 @@ impl Change {
 pub struct Changes {
     /// Path below the folder, with `/`, in order.
     pub files: BTreeMap<String, Change>,
-    /// The first difference as a unified diff from disk to output; [`Mode::Check`] alone.
+    /// The first difference that means something, as a unified diff from disk to output;
+    /// [`Mode::Check`] alone.
     pub difference: Option<String>,
 }
 
@@ -81,6 +83,8 @@ pub enum WriteError {
     Io(PathBuf, io::Error),
     /// The folder holds files, and none says that the generator wrote it.
     Foreign(PathBuf),
+    /// The file is there, and does not say that the generator wrote it.
+    ForeignFile(PathBuf),
 }
 
 impl fmt::Display for WriteError {
@@ -92,6 +96,11 @@ impl fmt::Display for WriteError {
                 "{} holds files that the generator did not write; give a folder that is new, empty or its own",
                 folder.display()
             ),
+            Self::ForeignFile(path) => write!(
+                f,
+                "{} is a file that the generator did not write; give a path that is new or its own",
+                path.display()
+            ),
         }
     }
 }
@@ -100,7 +109,7 @@ impl std::error::Error for WriteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(_, error) => Some(error),
-            Self::Foreign(_) => None,
+            Self::Foreign(_) | Self::ForeignFile(_) => None,
         }
     }
 }
@@ -126,6 +135,7 @@ pub fn apply(files: &Files, folder: &Path, mode: Mode) -> Result<Changes, WriteE
         return Err(WriteError::Foreign(folder.to_path_buf()));
     }
     let mut changes = Changes::default();
+    let mut shown: Option<difference::Difference> = None;
     for (path, content) in files.iter() {
         let before = match present.get(path) {
             Some(Found::File) => Some(disk::read(&folder.join(path))?),
@@ -138,19 +148,64 @@ pub fn apply(files: &Files, folder: &Path, mode: Mode) -> Result<Changes, WriteE
             Some(_) => Change::Updated,
         };
         changes.files.insert(path.to_owned(), change);
-        if mode == Mode::Check && change != Change::Same && changes.difference.is_none() {
+        if mode == Mode::Check && change != Change::Same && shown.as_ref().is_none_or(|shown| !shown.means) {
             let before = before.unwrap_or_default();
-            changes.difference = Some(difference(path, &String::from_utf8_lossy(&before), content));
+            let found = difference(path, &String::from_utf8_lossy(&before), content);
+            if found.means || shown.is_none() {
+                shown = Some(found);
+            }
         }
     }
+    changes.difference = shown.as_ref().map(|shown| shown.text.clone());
     for path in present.keys().filter(|path| !files.0.contains_key(*path)) {
         changes.files.insert(path.clone(), Change::Removed);
-        if mode == Mode::Check && changes.difference.is_none() {
+        if mode == Mode::Check && shown.as_ref().is_none_or(|shown| !shown.means) {
             changes.difference = Some(format!("{path} is on disk and not part of the output\n"));
         }
     }
     if mode == Mode::Write && !changes.is_clean() {
         disk::replace(files, folder, &changes.files)?;
+    }
+    Ok(changes)
+}
+
+/// Makes the file at `path` hold exactly the one file of `files`, or says what differs.
+///
+/// A file that is there must say in its first line that the generator wrote it, or be empty. It
+/// is replaced by a rename once all content is on disk; nothing beside it is looked at.
+///
+/// # Errors
+/// When something cannot be read or written, with its path; when the file is somebody else's.
+pub fn apply_file(files: &Files, path: &Path, mode: Mode) -> Result<Changes, WriteError> {
+    let invalid = |message: &str| {
+        WriteError::Io(path.to_path_buf(), io::Error::new(io::ErrorKind::InvalidInput, message))
+    };
+    let mut all = files.iter();
+    let (Some((_, content)), None) = (all.next(), all.next()) else {
+        return Err(invalid("the output is not one file"));
+    };
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+        return Err(invalid("no name for a file"));
+    };
+    let before = match disk::at(path)? {
+        Some(Found::File) => Some(disk::read(path)?),
+        Some(Found::Other) => return Err(invalid("is a folder or a link, not a file")),
+        None => None,
+    };
+    let change = match &before {
+        None => Change::Created,
+        Some(bytes) if same(bytes, content) => Change::Same,
+        Some(bytes) if bytes.is_empty() || disk::is_marked(bytes) => Change::Updated,
+        Some(_) => return Err(WriteError::ForeignFile(path.to_path_buf())),
+    };
+    let mut changes = Changes::default();
+    changes.files.insert(name.clone(), change);
+    if mode == Mode::Check && change != Change::Same {
+        let before = before.unwrap_or_default();
+        changes.difference = Some(difference(&name, &String::from_utf8_lossy(&before), content).text);
+    }
+    if mode == Mode::Write && change != Change::Same {
+        disk::replace_file(path, content)?;
     }
     Ok(changes)
 }
@@ -161,28 +216,6 @@ fn same(bytes: &[u8], content: &str) -> bool {
         return true;
     }
     std::str::from_utf8(bytes).is_ok_and(|text| text.contains('\r') && text.replace("\r\n", "\n") == content)
-}
-
-/// The first hunk of a unified diff.
-fn difference(path: &str, before: &str, after: &str) -> String {
-    /// Lines of a hunk that are shown.
-    const LINES: usize = 24;
-    let before = before.replace("\r\n", "\n");
-    let diff = similar::TextDiff::from_lines(before.as_str(), after);
-    let mut out = format!("--- {path} (on disk)\n+++ {path} (generated)\n");
-    let mut diff = diff.unified_diff();
-    if let Some(hunk) = diff.context_radius(3).iter_hunks().next() {
-        let text = hunk.to_string();
-        for line in text.lines().take(LINES) {
-            out.push_str(line);
-            out.push('\n');
-        }
-        let more = text.lines().count().saturating_sub(LINES);
-        if more > 0 {
-            out.push_str(&format!("… {more} more lines\n"));
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -8,5 +8,7 @@
 mod constructs;
 #[path = "harness/folder.rs"]
 mod folder;
+#[path = "harness/one_file.rs"]
+mod one_file;
 #[path = "harness/output.rs"]
 mod output;

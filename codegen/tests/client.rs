@@ -224,6 +224,7 @@ fn table(api: &Api) -> TokenStream {
     let config = OperationConfig {
         idempotency_header: Some("Idempotency-Key".to_owned()),
         hidden_headers: vec!["DPoP".to_owned()],
+        ..OperationConfig::default()
     };
     let contract = Contract { api, graph: &graph(), types: &Shapes, config: &config };
     operations(contract, &mut Diagnostics::new())

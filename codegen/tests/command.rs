@@ -105,11 +105,15 @@ fn generate_writes_a_package_and_only_what_changed() {
     let folder = Folder::new("generate");
     let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
     assert_eq!(ran.out, "");
-    for words in
-        ["created api/Cargo.toml", "created api/src/models.rs", "2 operations", "0 warnings", "progenitor"]
-    {
+    for words in ["files in api\n", "2 operations, 4 types", "0 warnings", "progenitor"] {
         assert!(ran.err.contains(words), "{words}: {}", ran.err);
     }
+    // What goes on is for terminals.
+    assert!(!ran.err.contains("reading the contract"), "{}", ran.err);
+    // A few files are named, many are counted unless all are asked for.
+    assert!(ran.err.contains("created ") && !ran.err.contains("models.rs"), "{}", ran.err);
+    let ran = folder.run(&["generate", "tickets.yaml", "--output", "other", "--verbose"]).ended(0);
+    assert!(ran.err.contains("created other/src/models.rs"), "{}", ran.err);
     let manifest = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     assert!(manifest.contains("name = \"tickets\""), "{manifest}");
     assert!(folder.0.join("api/runtime/src/lib.rs").exists());
@@ -142,6 +146,172 @@ fn options_of_the_command_line_count() {
     }
     folder.run(&["generate", "tickets.yaml", "-o", "modules", "--layout", "modules"]).ended(0);
     assert!(folder.0.join("modules/root.rs").exists() && !folder.0.join("modules/Cargo.toml").exists());
+}
+
+#[test]
+fn parts_are_chosen() {
+    let folder = Folder::new("parts");
+    let parts = |args: &[&str]| {
+        let mut all = vec!["generate", "tickets.yaml", "--layout", "modules", "-o", "parts"];
+        all.extend(args);
+        folder.run(&all).ended(0);
+        ["client", "operations", "server"]
+            .map(|part| folder.0.join("parts").join(part).with_extension("rs").exists())
+    };
+    assert_eq!(parts(&[]), [true, true, true]);
+    assert_eq!(parts(&["--only", "client"]), [true, true, false]);
+    assert_eq!(parts(&["--only", "server"]), [false, true, true]);
+    assert_eq!(parts(&["--no-client"]), [false, true, true]);
+    assert_eq!(parts(&["--only", "types"]), [false, false, false]);
+    assert_eq!(parts(&["--no-client", "--no-server"]), [false, false, false]);
+    folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"own\"\nclient = false\n");
+    folder.run(&["generate", "--only", "client"]).ended(0);
+    assert!(folder.0.join("own/src/client.rs").exists() && !folder.0.join("own/src/server.rs").exists());
+    folder.run(&["generate", "tickets.yaml", "-o", "x", "--only", "types", "--no-client"]).ended(2);
+}
+
+#[test]
+fn the_manifest_asks_for_what_is_used() {
+    let folder = Folder::new("manifest");
+    let manifest = |args: &[&str]| {
+        let mut all = vec!["generate", "tickets.yaml", "-o", "api"];
+        all.extend(args);
+        folder.run(&all).ended(0);
+        fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap()
+    };
+    let text = manifest(&[]);
+    assert!(text.contains("client = [\"contract-runtime/client\"]\n"), "{text}");
+    assert!(text.contains("server = [\"contract-runtime/server\"]\n"), "{text}");
+    for word in ["axum", "bytes", "http", "dep:"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    assert!(!manifest(&["--only", "types"]).contains("[features]"));
+    folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"api\"\nfeatures = false\n");
+    folder.run(&["generate"]).ended(0);
+    let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
+    assert!(text.contains("path = \"runtime\", features = [\"client\", \"server\"] }"), "{text}");
+    let root = fs::read_to_string(folder.0.join("api/src/lib.rs")).unwrap();
+    assert!(root.contains("pub mod client;") && !root.contains("cfg("), "{root}");
+}
+
+#[test]
+fn one_file_is_the_generators_or_nobodys() {
+    let folder = Folder::new("file");
+    let ran = folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).ended(0);
+    assert!(ran.err.contains("created src/api.rs") && ran.err.contains("1 of 1 file changed"), "{}", ran.err);
+    let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
+    assert!(text.contains("pub mod client {") && text.contains("pub mod schemas {"), "{text}");
+    assert!(text.lines().next().unwrap().contains("@generated"));
+    folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).ended(0);
+    folder.put("tickets.yaml", &TICKETS.replace("maximum: 99", "maximum: 120"));
+    let ran = folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).ended(1);
+    // Not the digest in the first lines.
+    assert!(ran.out.contains("120") && !ran.out.contains("sha256"), "{}", ran.out);
+    folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).ended(0);
+    fs::write(folder.0.join("src/lib.rs"), "pub mod api;\n").unwrap();
+    for command in ["generate", "check"] {
+        let ran = folder.run(&[command, "tickets.yaml", "--output", "src/lib.rs"]).ended(2);
+        assert!(ran.err.contains("is a file that the generator did not write"), "{}", ran.err);
+    }
+    assert_eq!(fs::read_to_string(folder.0.join("src/lib.rs")).unwrap(), "pub mod api;\n");
+    let ran = folder.run(&["generate", "tickets.yaml", "-o", "src", "--layout", "file"]).ended(4);
+    assert!(ran.err.contains("is a folder or a link, not a file"), "{}", ran.err);
+}
+
+#[test]
+fn selections_choose_operations() {
+    let folder = Folder::new("selections");
+    let ran =
+        folder.run(&["generate", "tickets.yaml", "-o", "api", "--operation", "write*", "--json"]).ended(0);
+    let summary = ran.summary();
+    assert_eq!((&summary["counts"]["operations"], &summary["whole"]["operations"]), (&1.into(), &2.into()));
+    let ran = folder.run(&["check", "tickets.yaml", "-o", "api", "--operation", "read*"]).ended(1);
+    assert!(ran.err.contains("generate tickets.yaml -o api --operation 'read*'"), "{}", ran.err);
+    let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--path", "/tickets/**"]).ended(0);
+    assert!(ran.err.contains("2 of 2 operations, 4 of 4 types"), "{}", ran.err);
+    let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--tag", "seats"]).ended(3);
+    assert!(ran.err.contains("error[config]: no operation has the tag `seats`"), "{}", ran.err);
+    folder.put(
+        "codegen.toml",
+        "inputs = [\"tickets.yaml\"]\n[operations]\nexclude = [{ operation = \"writeTicket\" }]\n",
+    );
+    let lowered: Value = serde_json::from_str(&folder.run(&["lower", "codegen.toml"]).ended(0).out).unwrap();
+    let item = &lowered["paths"]["/tickets/{id}"];
+    assert!(item["get"].is_object() && item["put"].is_null(), "{item}");
+    let ran = folder.run(&["explain", "writeTicket", "codegen.toml"]).ended(2);
+    assert!(ran.err.contains("no type, member, schema or operation `writeTicket`"), "{}", ran.err);
+    let report = folder.run(&["report", "codegen.toml", "--json"]).ended(0).summary()["report"].clone();
+    assert_eq!(report["counts"]["operations"], 1);
+}
+
+#[test]
+fn options_that_apply_no_longer_name_their_line() {
+    let folder = Folder::new("stale");
+    let options = "inputs = [\"tickets.yaml\"]\nsecrets = [\n    \"#/none\",\n]\n[operations]\ninclude = [{ tag = 'seats' }]\n";
+    folder.put("codegen.toml", options);
+    let ran = folder.run(&["generate", "-o", "api"]).ended(3);
+    for words in ["[codegen.toml:3:5]", "[codegen.toml:6:20]"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    let lines = folder.run(&["generate", "-o", "api", "--json"]).ended(3).lines();
+    let first = lines.iter().find(|line| line["line"] == 3).unwrap();
+    assert_eq!((&first["file"], &first["pointer"]), (&"codegen.toml".into(), &Value::Null));
+}
+
+#[test]
+fn init_writes_options_that_work() {
+    let folder = Folder::new("init");
+    let odd = TICKETS.replace("maxLength: 40", "maxLength: 40, pattern: '^(?!-)'").replace(
+        "reason: { type: string }",
+        "reason: { type: string }\n        accessToken: { type: string }",
+    );
+    folder.put("tickets.yaml", &odd);
+    folder.run(&["generate", "tickets.yaml", "-o", "api"]).ended(3);
+    let ran = folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml"]).ended(0);
+    for words in [
+        "Tickets 1.0: 2 operations, 4 types",
+        "accessToken",
+        "patterns 1: ",
+        "Next: contract-codegen generate",
+    ] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    let text = fs::read_to_string(folder.0.join("schemas/codegen.toml")).unwrap();
+    for line in [
+        "inputs = [\"../tickets.yaml\"]",
+        "package = \"tickets\"",
+        "path = \"tickets\"",
+        "#     \"#/components/schemas/Ticket/properties/accessToken\", # called `accessToken`",
+        "    \"#/components/schemas/Ticket/properties/note\", # ^(?!-)",
+        "# unbounded-integers = \"i64\"",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    let ran = folder.run(&["generate"]).ended(0);
+    assert!(ran.err.contains("it is not checked"), "{}", ran.err);
+    assert!(folder.0.join("schemas/tickets/Cargo.toml").exists());
+    let ran = folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml"]).ended(2);
+    assert!(ran.err.contains("is there already") && ran.err.contains("--force"), "{}", ran.err);
+    folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml", "--force"]).ended(0);
+    folder.run(&["init", "missing.yaml"]).ended(4);
+    folder.put("tickets.yaml", &TICKETS.replace("minimum: 1,", "minimum: many,"));
+    folder.run(&["init", "tickets.yaml"]).ended(3);
+    assert!(!folder.0.join("codegen.toml").exists());
+}
+
+#[test]
+fn many_warnings_of_a_kind_are_counted() {
+    let folder = Folder::new("warnings");
+    let many: String =
+        (0..9).map(|n| format!("        m{n}: {{ type: string, nullible: true }}\n")).collect();
+    folder.put("tickets.yaml", &TICKETS.replace("        refund:", &format!("{many}        refund:")));
+    let count = |ran: &Ran| ran.err.matches("`nullible` is not a keyword").count();
+    let brief = folder.run(&["generate", "tickets.yaml", "-o", "api"]).ended(0);
+    assert_eq!(count(&brief), 3, "{}", brief.err);
+    assert!(brief.err.contains("6 more of this kind; --verbose shows all"), "{}", brief.err);
+    assert_eq!(count(&folder.run(&["generate", "tickets.yaml", "-o", "api", "-v"]).ended(0)), 9);
+    let lines = folder.run(&["generate", "tickets.yaml", "-o", "api", "--json"]).ended(0).lines();
+    assert_eq!(lines.iter().filter(|line| line["code"] == "unknown-keyword").count(), 9);
 }
 
 #[test]
@@ -205,7 +375,7 @@ fn what_cannot_be_read_and_what_cannot_be_meant() {
     folder.put("a.toml", "inputs = [\"tickets.yaml\"]\ncolour = 1");
     let ran = folder.run(&["report", "a.toml"]).ended(3);
     assert!(ran.err.contains("colour"), "{}", ran.err);
-    for command in ["", "generate", "check", "lower", "explain", "report"] {
+    for command in ["", "init", "generate", "check", "lower", "explain", "report"] {
         let help = folder
             .run(&[command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>())
             .ended(0);

@@ -84,7 +84,7 @@ pub struct Schema {
 /// One keyword with its value, the names being those of JSON Schema.
 ///
 /// All lists of names are sorted by their bytes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Keyword {
     /// The boolean schema `false` (Core 4.3.2).
     False,

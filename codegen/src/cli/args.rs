@@ -10,6 +10,12 @@ Examples:
       A package in `api/` that compiles as it lies there: models, validators, client, server.
   contract-codegen generate schemas/ --output src/generated --layout modules --no-server
       Source files for a package of your own; `root.rs` declares them.
+  contract-codegen generate openapi.json --output src/api.rs --only types
+      One file for `mod api;`, with the types alone.
+  contract-codegen generate github.json --output github --tag issues --path '/repos/*/*/labels'
+      Chosen operations, and the types that they reach.
+  contract-codegen init openapi.json
+      A commented codegen.toml with what the document suggests.
   contract-codegen check schemas/codegen.toml --output src/generated
       In CI: fails with the first difference and the command that repairs it.
   contract-codegen explain StockLot.quality schemas/codegen.toml
@@ -41,6 +47,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write a commented codegen.toml for a contract
+    #[command(after_help = INIT)]
+    Init(InitArgs),
     /// Write Rust code for a contract
     #[command(after_help = GENERATE)]
     Generate(GenerateArgs),
@@ -61,15 +70,36 @@ pub(crate) enum Command {
     Drift(DriftArgs),
 }
 
+const INIT: &str = "\
+The contract is read, and what its owner may want to decide is written down: name and place of
+the package, members that look like secrets, unions that may grow, modules by tag, integers
+without bounds. What would be refused otherwise is settled, and said. Everything else stands as
+a comment with its default.
+
+Examples:
+  contract-codegen init openapi.yaml
+  contract-codegen init schemas/ --output schemas/codegen.toml
+  contract-codegen init discord.json --force && contract-codegen generate codegen.toml";
+
 const GENERATE: &str = "\
 The output folder belongs to the generator: files that it did not write are removed, except
 names that start with a dot, and `target/` and `Cargo.lock` of a package. A folder that holds
 files and was never its own is refused. Either everything is written or nothing.
+With `--layout file` the output is one file, and a file of somebody else is refused.
+
+Selections choose operations and webhooks: those that fit any of them are generated, with the
+schemas that they reach. `*` stands for any characters, in a path for those of one segment, where
+`**` stands for any number of segments. A selection that fits nothing is an error. In a
+codegen.toml: `[operations] include` and `exclude`; the command line overrules `include`.
+
+Without an INPUT, codegen.toml or schemas/codegen.toml is read.
 
 Examples:
   contract-codegen generate openapi.yaml --output api --package train-travel
   contract-codegen generate schemas/codegen.toml --output src/generated
-  contract-codegen generate a.schema.json b.schema.json --output models --no-client --no-server";
+  contract-codegen generate a.schema.json b.schema.json --output models --only types
+  contract-codegen generate openapi.yaml --output src/api.rs --only client
+  contract-codegen generate github.json --output github --tag issues --operation 'meta/*'";
 
 const CHECK: &str = "\
 Give the same arguments as to `generate`. Exit code 1 means that something differs.
@@ -82,7 +112,8 @@ The document has no shapes: every schema is a named component that stands for a 
 
 Examples:
   contract-codegen lower openapi.json | jq .paths
-  contract-codegen lower openapi.json --losses > lowered.json";
+  contract-codegen lower openapi.json --losses > lowered.json
+  contract-codegen lower github.json --tag issues > issues.json";
 
 const EXPLAIN: &str = "\
 A NAME is a Rust type, `Type.member` by its wire or Rust name, an operation's id, or the end of a
@@ -99,6 +130,7 @@ Every type is proven to hold all that its schema accepts, or tested with generat
 
 Examples:
   contract-codegen report schemas/codegen.toml
+  contract-codegen report github.json --path '/repos/**' --markdown
   contract-codegen report openapi.json --json | jq '.summary.report.looser'";
 
 const DRIFT: &str = "\
@@ -121,6 +153,36 @@ pub(crate) enum Layout {
     Crate,
     /// Source files alone
     Modules,
+    /// One source file, for `mod api;` or `include!`
+    File,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Types and their validators
+    Types,
+    /// Types and the client
+    Client,
+    /// Types and the server interface
+    Server,
+}
+
+/// Which operations there are; all when none is chosen.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Selections")]
+pub(crate) struct Selected {
+    /// Operations with this tag; may be given several times
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Vec<String>,
+    /// Operations whose path fits, such as '/repos/**'; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) path: Vec<String>,
+    /// Operations whose id fits; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(crate) operation: Vec<String>,
+    /// Webhooks whose name fits; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) webhook: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -136,6 +198,7 @@ pub(crate) enum When {
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Display")]
 pub(crate) struct Output {
     /// Print diagnostics as JSON lines on standard output, then one summary object
     #[arg(long)]
@@ -143,22 +206,44 @@ pub(crate) struct Output {
     /// Use colours; NO_COLOR in the environment turns them off
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     pub(crate) color: When,
+    /// Show every problem and every file, where a few and a count would do
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// OpenAPI documents, schema files, folders of them
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The file that is written
+    #[arg(long, short, value_name = "FILE", default_value = "codegen.toml")]
+    pub(crate) output: PathBuf,
+    /// Overwrite the file if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) shown: Output,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Folder that the code is written to; it belongs to the generator
-    #[arg(long, short, value_name = "DIR")]
-    pub(crate) output: PathBuf,
+    /// Folder that the code is written to, which belongs to the generator; a path that ends in
+    /// `.rs` means one file. Without it, `path` below [output] of the codegen.toml
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
     /// Name of the generated package
     #[arg(long, value_name = "NAME")]
     pub(crate) package: Option<String>,
-    /// A package, or source files for a package of your own
+    /// A package, source files for a package of your own, or one file
     #[arg(long, value_enum)]
     pub(crate) layout: Option<Layout>,
+    /// Generate this part and the types that it needs, whatever codegen.toml says
+    #[arg(long, value_enum, value_name = "PART", conflicts_with_all = ["no_client", "no_server"])]
+    pub(crate) only: Option<Part>,
     /// Generate no client
     #[arg(long)]
     pub(crate) no_client: bool,
@@ -173,6 +258,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) runtime: Option<String>,
     #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
     pub(crate) shown: Output,
 }
 
@@ -184,6 +271,8 @@ pub(crate) struct LowerArgs {
     /// Also list, on standard error, what the document cannot say
     #[arg(long)]
     pub(crate) losses: bool,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
     #[command(flatten)]
     pub(crate) shown: Output,
 }
@@ -197,6 +286,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
     pub(crate) shown: Output,
 }
 
@@ -208,6 +299,8 @@ pub(crate) struct ReportArgs {
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
     #[command(flatten)]
     pub(crate) shown: Output,
 }
@@ -248,6 +341,7 @@ pub(crate) struct DriftArgs {
 impl Command {
     pub(crate) fn output(&self) -> Output {
         match self {
+            Self::Init(args) => args.shown,
             Self::Generate(args) | Self::Check(args) => args.shown,
             Self::Lower(args) => args.shown,
             Self::Explain(args) => args.shown,

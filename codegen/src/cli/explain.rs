@@ -7,18 +7,9 @@ use super::{args::ExplainArgs, failure::Failure, project, screen::Screen};
 
 /// Prints everything of that name.
 pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> Result<u8, Failure> {
-    let mut inputs = args.inputs.clone();
-    if inputs.is_empty() {
-        let usual = project::usual().ok_or_else(|| {
-            Failure::Usage(
-                "neither codegen.toml nor schemas/codegen.toml is here: name the contract after the NAME"
-                    .to_owned(),
-            )
-        })?;
-        inputs.push(usual);
-    }
-    screen.step("reading the contract");
-    let contract = project::project(&inputs)?.read()?;
+    let inputs = project::inputs(&args.inputs, " after the NAME")?;
+    let project = project::selected(&inputs, &args.selected)?;
+    let contract = project.read_with(&|what| screen.step(what))?;
     match explaining::explain(&contract, &args.name) {
         Ok(found) => {
             let texts: Vec<String> = found.iter().map(explaining::Explanation::text).collect();

@@ -34,7 +34,7 @@ impl From<Diagnostics> for Failure {
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         match error {
-            WriteError::Foreign(_) => Self::Usage(error.to_string()),
+            WriteError::Foreign(_) | WriteError::ForeignFile(_) => Self::Usage(error.to_string()),
             WriteError::Io(..) => Self::Io(error.to_string()),
         }
     }

@@ -1,11 +1,17 @@
 //! `generate` and `check`.
 
-use std::{collections::BTreeMap, env, time::Instant};
+use std::{
+    collections::BTreeMap,
+    env,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use contract_codegen::{
-    generate::Generated,
+    config::Layout,
+    generate::{Contract, Generated},
     report::counts,
-    write::{self, Change, Changes, Mode},
+    write::{self, Change, Changes, Mode, WriteError},
 };
 use serde_json::{Value, json};
 
@@ -16,17 +22,40 @@ use super::{
     screen::{Screen, warnings},
 };
 
+/// Files that are named before they are counted.
+const FEW: usize = 12;
+
+/// What was generated, and where it belongs.
+struct Ran {
+    generated: Generated,
+    output: PathBuf,
+    layout: Layout,
+}
+
+impl Ran {
+    fn apply(&self, mode: Mode) -> Result<Changes, WriteError> {
+        match self.layout {
+            Layout::File => write::apply_file(&self.generated.files, &self.output, mode),
+            Layout::Crate | Layout::Modules => write::apply(&self.generated.files, &self.output, mode),
+        }
+    }
+
+    /// A file of the output as people find it.
+    fn path(&self, file: &str) -> String {
+        let path = if self.layout == Layout::File { self.output.clone() } else { self.output.join(file) };
+        path.display().to_string()
+    }
+}
+
 /// Writes what changed.
 pub(crate) fn generate(args: &GenerateArgs, screen: &Screen) -> Result<u8, Failure> {
     let start = Instant::now();
-    let generated = run(args, screen)?;
-    screen.step("writing");
-    let changes = write::apply(&generated.files, &args.output, Mode::Write)?;
-    for (path, change) in changes.files.iter().filter(|(_, change)| **change != Change::Same) {
-        screen.marked(change.word(), &args.output.join(path).display().to_string());
-    }
-    summary(&generated, &changes, screen, start);
-    let mut object = object(&generated, &changes);
+    let ran = run(args, screen)?;
+    screen.step("writing the files");
+    let changes = ran.apply(Mode::Write)?;
+    files(&ran, &changes, screen);
+    summary(&ran.generated, &changes, screen, start);
+    let mut object = object(&ran.generated, &changes);
     object["command"] = json!("generate");
     object["exit"] = json!(0);
     screen.summary(object);
@@ -35,54 +64,74 @@ pub(crate) fn generate(args: &GenerateArgs, screen: &Screen) -> Result<u8, Failu
 
 /// Compares, and says how to repair a difference.
 pub(crate) fn check(args: &GenerateArgs, screen: &Screen) -> Result<u8, Failure> {
-    let generated = run(args, screen)?;
-    let changes = write::apply(&generated.files, &args.output, Mode::Check)?;
+    let ran = run(args, screen)?;
+    let changes = ran.apply(Mode::Check)?;
     let exit = if changes.is_clean() { 0 } else { DIFFERENT };
     let repair = repair(env::args().collect());
-    let mut object = object(&generated, &changes);
+    let mut object = object(&ran.generated, &changes);
     object["command"] = json!("check");
     object["exit"] = json!(exit);
+    let (all, place) = (changes.files.len(), ran.output.display());
     if exit == 0 {
-        screen.marked("same", &format!("{} files in {}", changes.files.len(), args.output.display()));
+        screen.marked("same", &format!("{} in {place}", count(all, "file")));
     } else {
         object["difference"] = json!(changes.difference);
         object["repair"] = json!(repair);
         screen.result(changes.difference.as_deref().unwrap_or_default())?;
-        let different = changes.files.len() - changes.count(Change::Same);
+        files(&ran, &changes, screen);
+        let different = all - changes.count(Change::Same);
         screen.line(&format!(
-            "error: {} of {} files differ in {}\nhelp: run `{repair}`",
-            different,
-            changes.files.len(),
-            args.output.display(),
+            "error: {different} of {} differ in {place}\nhelp: run `{repair}`",
+            count(all, "file")
         ));
     }
     screen.summary(object);
     Ok(exit)
 }
 
-fn run(args: &GenerateArgs, screen: &Screen) -> Result<Generated, Failure> {
-    screen.step("reading the contract");
+fn run(args: &GenerateArgs, screen: &Screen) -> Result<Ran, Failure> {
     let project = project::with_options(args)?;
-    let contract = project.read()?;
-    screen.step(&format!("generating {} types", contract.shapes.types.len()));
-    let generated = project.emit(contract)?;
+    let output = project::output(args, &project)?;
+    let generated = project.generate_with(&|what| screen.step(what))?;
     screen.diagnostics(&generated.contract.diagnostics);
-    Ok(generated)
+    Ok(Ran { generated, output, layout: project.config.output.layout })
+}
+
+/// The files that changed, or how many of each change when they are many.
+fn files(ran: &Ran, changes: &Changes, screen: &Screen) {
+    let differing = || changes.files.iter().filter(|(_, change)| **change != Change::Same);
+    if screen.is_verbose() || differing().count() <= FEW {
+        for (path, change) in differing() {
+            screen.marked(change.word(), &ran.path(path));
+        }
+        return;
+    }
+    for change in [Change::Created, Change::Updated, Change::Removed] {
+        let these = || differing().filter(|(_, each)| **each == change).map(|(path, _)| path.as_str());
+        if these().next().is_some() {
+            let place = ran.output.join(shared(these())).display().to_string();
+            let place = place.trim_end_matches('/');
+            screen.marked(change.word(), &format!("{} in {place}", count(these().count(), "file")));
+        }
+    }
+}
+
+/// The folder that all paths are below.
+fn shared<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a Path {
+    let first = paths.next().and_then(|path| Path::new(path).parent()).unwrap_or(Path::new(""));
+    paths.fold(first, |folder, path| {
+        folder.ancestors().find(|folder| Path::new(path).starts_with(folder)).unwrap_or(Path::new(""))
+    })
 }
 
 fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Instant) {
-    let counts: BTreeMap<&str, usize> = counts(&generated.contract).into_iter().collect();
-    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
     screen.marked(
         "done",
         &format!(
-            "{} types, {} operations, {} fields, {} warnings; {} of {} files changed in {:.1} s",
-            count("types"),
-            count("operations"),
-            count("fields"),
-            warnings(&generated.contract.diagnostics),
+            "{}; {} of {} changed in {:.1} s",
+            amounts(&generated.contract),
             changes.files.len() - changes.count(Change::Same),
-            changes.files.len(),
+            count(changes.files.len(), "file"),
             start.elapsed().as_secs_f64(),
         ),
     );
@@ -99,17 +148,49 @@ fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Ins
     }
 }
 
+/// `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`
+fn amounts(contract: &Contract) -> String {
+    let counts: BTreeMap<&str, usize> = counts(contract).into_iter().collect();
+    let of = |name: &str| counts.get(name).copied().unwrap_or(0);
+    let part = |name: &str, whole: Option<usize>| match whole {
+        Some(whole) => format!("{} of {}", of(name), count(whole, &name[..name.len() - 1])),
+        None => count(of(name), &name[..name.len() - 1]),
+    };
+    let whole = contract.subset.as_ref();
+    let mut parts = vec![
+        part("operations", whole.map(|whole| whole.operations)),
+        part("types", whole.map(|whole| whole.types)),
+        part("fields", None),
+        count(warnings(&contract.diagnostics), "warning"),
+    ];
+    let webhooks = whole.map_or(of("webhooks"), |whole| whole.webhooks);
+    if webhooks > 0 {
+        parts.insert(1, part("webhooks", whole.map(|whole| whole.webhooks)));
+    }
+    parts.join(", ")
+}
+
+/// `1 file`, `3 files`
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 fn object(generated: &Generated, changes: &Changes) -> Value {
-    let counts: BTreeMap<&str, usize> = counts(&generated.contract).into_iter().collect();
+    let contract = &generated.contract;
+    let counts: BTreeMap<&str, usize> = counts(contract).into_iter().collect();
     let files: BTreeMap<&str, &str> = changes
         .files
         .iter()
         .filter(|(_, change)| **change != Change::Same)
         .map(|(path, change)| (path.as_str(), change.word()))
         .collect();
+    let whole = contract.subset.as_ref().map(
+        |whole| json!({ "operations": whole.operations, "webhooks": whole.webhooks, "types": whole.types }),
+    );
     json!({
         "counts": counts,
-        "warnings": warnings(&generated.contract.diagnostics),
+        "whole": whole,
+        "warnings": warnings(&contract.diagnostics),
         "losses": generated.losses.len(),
         "files": changes.files.len(),
         "changed": files,
@@ -141,5 +222,12 @@ mod tests {
         let words = ["/x/contract-codegen", "check", "check", "--json", "-o", "my api"];
         let given = words.iter().map(|word| (*word).to_owned()).collect();
         assert_eq!(repair(given), "contract-codegen generate check -o 'my api'");
+    }
+
+    #[test]
+    fn many_files_are_below_one_folder() {
+        assert_eq!(shared(["a/b/c.rs", "a/b/d.rs", "a/e.rs"].into_iter()), Path::new("a"));
+        assert_eq!(shared(["Cargo.toml", "a/e.rs"].into_iter()), Path::new(""));
+        assert_eq!(shared(["a/e.rs"].into_iter()), Path::new("a"));
     }
 }

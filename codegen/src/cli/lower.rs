@@ -18,9 +18,8 @@ use super::{
 
 /// Prints the document, and what it cannot say.
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
-    screen.step("reading the contract");
-    let project = project::project(&args.inputs)?;
-    let contract = project.read()?;
+    let project = project::selected(&args.inputs, &args.selected)?;
+    let contract = project.read_with(&|what| screen.step(what))?;
     let types = Emitter::new(
         &contract.graph,
         &contract.shapes,

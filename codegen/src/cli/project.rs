@@ -8,7 +8,7 @@ use std::{
 use contract_codegen::{config, generate::Project};
 
 use super::{
-    args::{GenerateArgs, Layout},
+    args::{GenerateArgs, Layout, Part, Selected},
     failure::Failure,
 };
 
@@ -36,8 +36,37 @@ pub(crate) fn project(inputs: &[PathBuf]) -> Result<Project, Failure> {
     Ok(project)
 }
 
+/// The inputs, or the configuration that stands where people look for it.
+pub(crate) fn inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathBuf>, Failure> {
+    if !given.is_empty() {
+        return Ok(given.to_vec());
+    }
+    let usual = usual().ok_or_else(|| {
+        Failure::Usage(format!(
+            "neither codegen.toml nor schemas/codegen.toml is here: name the contract{after}"
+        ))
+    })?;
+    Ok(vec![usual])
+}
+
+/// The project of some inputs, with the operations that were chosen.
+pub(crate) fn selected(inputs: &[PathBuf], selected: &Selected) -> Result<Project, Failure> {
+    let mut project = project(inputs)?;
+    let Selected { tag, path, operation, webhook } = selected;
+    let none = config::Selection::default;
+    let tags = tag.iter().map(|tag| config::Selection { tag: Some(tag.clone()), ..none() });
+    let paths = path.iter().map(|path| config::Selection { path: Some(path.clone()), ..none() });
+    let ids = operation.iter().map(|id| config::Selection { operation: Some(id.clone()), ..none() });
+    let hooks = webhook.iter().map(|name| config::Selection { webhook: Some(name.clone()), ..none() });
+    let chosen: Vec<config::Selection> = tags.chain(paths).chain(ids).chain(hooks).collect();
+    if !chosen.is_empty() {
+        project.config.operations.include = chosen;
+    }
+    Ok(project)
+}
+
 /// The configuration that stands where people look for it.
-pub(crate) fn usual() -> Option<PathBuf> {
+fn usual() -> Option<PathBuf> {
     ["codegen.toml", "schemas/codegen.toml"]
         .iter()
         .map(|path| Path::new(path).to_path_buf())
@@ -46,7 +75,7 @@ pub(crate) fn usual() -> Option<PathBuf> {
 
 /// The same with what the arguments of `generate` decide.
 pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
-    let mut project = project(&args.inputs)?;
+    let mut project = selected(&inputs(&args.inputs, "")?, &args.selected)?;
     let config = &mut project.config;
     if let Some(package) = &args.package {
         let valid = package.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -61,13 +90,39 @@ pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
     match args.layout {
         Some(Layout::Crate) => config.output.layout = config::Layout::Crate,
         Some(Layout::Modules) => config.output.layout = config::Layout::Modules,
+        Some(Layout::File) => config.output.layout = config::Layout::File,
+        None if args.output.as_deref().is_some_and(is_source) => config.output.layout = config::Layout::File,
         None => {}
     }
-    config.output.client &= !args.no_client;
-    config.output.server &= !args.no_server;
+    match args.only {
+        Some(part) => {
+            config.output.client = part == Part::Client;
+            config.output.server = part == Part::Server;
+        }
+        None => {
+            config.output.client &= !args.no_client;
+            config.output.server &= !args.no_server;
+        }
+    }
     config.client.skip_unsupported |= args.skip_unsupported;
     if let Some(runtime) = &args.runtime {
         config.output.runtime = Some(runtime.clone());
     }
     Ok(project)
+}
+
+/// Whether a path is that of a Rust file.
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("rs"))
+}
+
+/// Where the output goes.
+pub(crate) fn output(args: &GenerateArgs, project: &Project) -> Result<PathBuf, Failure> {
+    let own = || project.config.output.path.as_ref().map(|path| project.base.join(path));
+    args.output.clone().or_else(own).ok_or_else(|| {
+        Failure::Usage(
+            "nothing says where the code goes: give `--output PATH`, or `path` below [output] of the codegen.toml"
+                .to_owned(),
+        )
+    })
 }

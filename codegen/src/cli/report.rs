@@ -7,9 +7,8 @@ use super::{args::ReportArgs, failure::Failure, project, screen::Screen};
 
 /// Prints the report; a gap is a warning.
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
-    screen.step("reading the contract");
-    let project = project::project(&args.inputs)?;
-    let generated = project.generate()?;
+    let project = project::selected(&args.inputs, &args.selected)?;
+    let generated = project.generate_with(&|what| screen.step(what))?;
     let count = generated.contract.shapes.types.len();
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
     let report = reporting::report(&project.config, &generated, proofs);

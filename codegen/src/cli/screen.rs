@@ -17,6 +17,7 @@ use super::args::{Output, When};
 pub(crate) struct Screen {
     json: bool,
     color: bool,
+    verbose: bool,
     progress: ProgressBar,
 }
 
@@ -31,10 +32,14 @@ impl Screen {
         };
         let progress =
             if terminal && !output.json { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template(if color {
+            "{spinner:.green} {msg} {elapsed:.dim}"
+        } else {
+            "{spinner} {msg} {elapsed}"
+        }) {
             progress.set_style(style);
         }
-        Self { json: output.json, color, progress }
+        Self { json: output.json, color, verbose: output.verbose, progress }
     }
 
     /// Whether there are colours.
@@ -46,6 +51,11 @@ impl Screen {
     pub(crate) fn step(&self, what: &str) {
         self.progress.set_message(what.to_owned());
         self.progress.enable_steady_tick(Duration::from_millis(120));
+    }
+
+    /// Whether everything is to be shown.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
     }
 
     /// One line for people.
@@ -76,7 +86,12 @@ impl Screen {
             // Whoever closed the pipe wants no more.
             let _ = print(&diagnostics.json_lines());
         } else {
-            error_line(diagnostics.render(self.color).trim_end());
+            let text = if self.verbose {
+                diagnostics.render(self.color)
+            } else {
+                diagnostics.render_brief(self.color)
+            };
+            error_line(text.trim_end());
         }
     }
 

@@ -15,32 +15,80 @@ const WIDTH: usize = 80;
 /// Characters of a source line that are shown: what the frame leaves of [`WIDTH`].
 const LINE: usize = 66;
 
-/// For people.
-pub(super) fn people(diagnostics: &Diagnostics, color: bool) -> String {
+/// How many of a kind are shown where not all of them are.
+pub(super) const FEW: usize = 3;
+
+/// For people; `most` of each kind when that is said.
+pub(super) fn people(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
     let color = color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut lines = Lines::new(&diagnostics.texts);
     let mut out = String::new();
-    for diagnostic in diagnostics {
-        let report = Report { diagnostic, excerpt: lines.excerpt(diagnostic.place.as_ref()) };
-        let mut text = String::new();
-        // Writing into a string does not fail, and excerpts answer every span.
-        if handler(diagnostic, color).render_report(&mut text, &report).is_err() {
-            text = format!("{}[{}]: {}\n", diagnostic.severity.word(), diagnostic.code, diagnostic.message);
+    let kinds = if most.is_some() { kinds(diagnostics) } else { vec![diagnostics.iter().collect()] };
+    for kind in kinds {
+        // A line that hides one problem would save nothing.
+        let shown = most.filter(|most| kind.len() > most + 1).unwrap_or(kind.len());
+        let (shown, rest) = kind.split_at(shown);
+        shown.iter().for_each(|diagnostic| one(&mut out, &mut lines, diagnostic, color));
+        if let Some(first) = rest.first() {
+            let (word, code) = (first.severity.word(), first.code);
+            let _ = writeln!(out, "{word}[{code}]: {} more of this kind; --verbose shows all\n", rest.len());
         }
-        out.push_str(text.trim_start_matches(['\n', ' ']).trim_end());
-        out.push('\n');
-        if report.excerpt.is_none()
-            && let Some(place) = &diagnostic.place
-        {
-            let _ = writeln!(out, "   at {}", lines.describe(place));
-        }
-        for (place, text) in &diagnostic.labels {
-            let _ = writeln!(out, "   {text}: {}", lines.describe(place));
-        }
-        out.push('\n');
     }
     out.push_str(&summary(diagnostics));
     out
+}
+
+/// All of them by kind, in the order of the first of each.
+fn kinds(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
+    let mut all: Vec<Vec<&Diagnostic>> = Vec::new();
+    let mut known: BTreeMap<(Severity, &str, String), usize> = BTreeMap::new();
+    for diagnostic in diagnostics {
+        let kind = (diagnostic.severity, diagnostic.code, sense(&diagnostic.message));
+        let at = *known.entry(kind).or_insert(all.len());
+        match all.get_mut(at) {
+            Some(kind) => kind.push(diagnostic),
+            None => all.push(vec![diagnostic]),
+        }
+    }
+    all
+}
+
+/// A message without what it names: quotes in backticks, numbers, and what stands in brackets.
+fn sense(message: &str) -> String {
+    let mut out = String::new();
+    let mut depth = 0usize;
+    let mut quoted = false;
+    for each in message.chars() {
+        match each {
+            '`' => quoted = !quoted,
+            _ if quoted => {}
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            each if depth == 0 && !each.is_ascii_digit() => out.push(each),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn one(out: &mut String, lines: &mut Lines<'_>, diagnostic: &Diagnostic, color: bool) {
+    let report = Report { diagnostic, excerpt: lines.excerpt(diagnostic.place.as_ref()) };
+    let mut text = String::new();
+    // Writing into a string does not fail, and excerpts answer every span.
+    if handler(diagnostic, color).render_report(&mut text, &report).is_err() {
+        text = format!("{}[{}]: {}\n", diagnostic.severity.word(), diagnostic.code, diagnostic.message);
+    }
+    out.push_str(text.trim_start_matches(['\n', ' ']).trim_end());
+    out.push('\n');
+    if report.excerpt.is_none()
+        && let Some(place) = &diagnostic.place
+    {
+        let _ = writeln!(out, "   at {}", lines.describe(place));
+    }
+    for (place, text) in &diagnostic.labels {
+        let _ = writeln!(out, "   {text}: {}", lines.describe(place));
+    }
+    out.push('\n');
 }
 
 fn summary(diagnostics: &Diagnostics) -> String {
@@ -111,7 +159,9 @@ impl miette::Diagnostic for Report<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        let pointer = self.diagnostic.place.as_ref().map(|place| format!("#{}", clip(&place.pointer)));
+        // Options have names, not pointers.
+        let place = self.diagnostic.place.as_ref().filter(|place| place.source != SourceId::OPTIONS);
+        let pointer = place.map(|place| format!("#{}", clip(&place.pointer)));
         let span = (excerpt.span.start, excerpt.span.len());
         Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(pointer, span))))
     }
@@ -282,7 +332,7 @@ pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
             quote(diagnostic.code),
             quote(&diagnostic.message),
             text(position.map(|(text, ..)| &*text.name)),
-            text(place.map(|place| &*place.pointer)),
+            text(place.filter(|place| place.source != SourceId::OPTIONS).map(|place| &*place.pointer)),
             number(position.map(|(_, line, _)| line)),
             number(position.map(|(.., column)| column)),
             text(diagnostic.help.as_deref()),

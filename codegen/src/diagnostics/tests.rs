@@ -157,3 +157,19 @@ fn colors_and_order() {
         assert!(problems.render(true).contains('\u{1b}'));
     }
 }
+
+#[test]
+fn many_of_a_kind_are_counted() {
+    let mut all = Diagnostics::new();
+    for number in 0..20 {
+        all.push(Diagnostic::warning("body", format!("body of `op{number}`: not read (field `f{number}`)")));
+    }
+    all.push(Diagnostic::warning("body", "body of `x`: another thing"));
+    all.push(Diagnostic::error("body", "body of `x`: not read (field `f`)"));
+    let brief = all.render_brief(false);
+    assert_eq!(brief.matches("not read").count(), 4, "{brief}");
+    assert!(brief.contains("warning[body]: 17 more of this kind; --verbose shows all\n"), "{brief}");
+    assert!(brief.contains("another thing") && brief.ends_with("1 error, 21 warnings\n"), "{brief}");
+    assert_eq!(all.render(false).matches("not read").count(), 21);
+    assert_eq!(all.json_lines().lines().count(), 22);
+}

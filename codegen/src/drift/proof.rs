@@ -81,7 +81,8 @@ impl<'g> Prover<'g> {
             Side::New => &self.new_tables,
         };
         let graph = self.graph(side);
-        let tables = tables.get_or_init(|| TableSet::new(graph, &Shapes::default(), patterns(graph).0));
+        let tables =
+            tables.get_or_init(|| TableSet::new(graph, &Shapes::default(), patterns(graph, None).0, None));
         ids.iter().all(|id| tables.is_valid(*id, value))
     }
 

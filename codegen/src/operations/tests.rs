@@ -133,6 +133,7 @@ pub(crate) fn with(document: &str, check: impl FnOnce(Contract<'_>)) {
     let config = OperationConfig {
         idempotency_header: Some("Idempotency-Key".to_owned()),
         hidden_headers: vec!["dpop".to_owned()],
+        ..OperationConfig::default()
     };
     check(Contract { graph: &graph, api: &apis[0], types: &Types(&graph), config: &config });
 }

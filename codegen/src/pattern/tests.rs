@@ -6,7 +6,6 @@ use std::time::Duration;
 use std::time::Instant;
 
 use contract_runtime::pattern::Program;
-use quote::quote;
 
 use super::*;
 

@@ -88,9 +88,19 @@ pub struct Options {
     pub exact_integers: bool,
     /// `properties` without `type` means an object.
     pub implied_objects: bool,
+    /// Schemas whose unsupported pattern is left unchecked.
+    pub unchecked: BTreeSet<SchemaId>,
+    /// The schemas that get a type when not all of them do.
+    pub kept: Option<BTreeSet<SchemaId>>,
 }
 
 impl Options {
+    /// Whether a schema is part of what is generated.
+    #[must_use]
+    pub fn keeps(&self, id: SchemaId) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.contains(&id))
+    }
+
     /// Takes over the options of the file that need no selector.
     #[must_use]
     pub fn from_types(types: &crate::config::TypeOptions) -> Self {
@@ -117,6 +127,7 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
     shaper.settle_names();
     shaper.settle_aliases();
     let mut named: Vec<SchemaId> = shaper.names.keys().copied().collect();
+    named.retain(|id| options.keeps(*id));
     named.sort_by_key(|&id| graph.location(id));
     for id in named {
         let hint = shaper.names[&id].clone();

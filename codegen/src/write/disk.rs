@@ -24,12 +24,12 @@ pub(super) enum Found {
     Other,
 }
 
-fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, WriteError> {
+fn on<T>(path: &Path, result: io::Result<T>) -> Result<T, WriteError> {
     result.map_err(|error| WriteError::Io(path.to_path_buf(), error))
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, WriteError> {
-    at(path, fs::read(path))
+    on(path, fs::read(path))
 }
 
 /// Everything below a folder that is the generator's to keep or remove; links are not followed.
@@ -38,15 +38,15 @@ pub(super) fn list(folder: &Path, package: bool) -> Result<BTreeMap<String, Foun
     match fs::metadata(folder) {
         Ok(meta) if meta.is_dir() => {}
         Ok(_) => {
-            return at(folder, Err(io::Error::new(io::ErrorKind::NotADirectory, "is a file, not a folder")));
+            return on(folder, Err(io::Error::new(io::ErrorKind::NotADirectory, "is a file, not a folder")));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(error) => return at(folder, Err(error)),
+        Err(error) => return on(folder, Err(error)),
     }
     let mut waiting = vec![(folder.to_path_buf(), String::new())];
     while let Some((path, prefix)) = waiting.pop() {
-        for entry in at(&path, fs::read_dir(&path))? {
-            let entry = at(&path, entry)?;
+        for entry in on(&path, fs::read_dir(&path))? {
+            let entry = on(&path, entry)?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let kept = name.starts_with('.') || (package && matches!(&*name, "target" | "Cargo.lock"));
@@ -54,7 +54,7 @@ pub(super) fn list(folder: &Path, package: bool) -> Result<BTreeMap<String, Foun
                 continue;
             }
             let below = format!("{prefix}{name}");
-            let kind = at(&entry.path(), entry.file_type())?;
+            let kind = on(&entry.path(), entry.file_type())?;
             if kind.is_dir() {
                 waiting.push((entry.path(), format!("{below}/")));
             } else {
@@ -63,6 +63,38 @@ pub(super) fn list(folder: &Path, package: bool) -> Result<BTreeMap<String, Foun
         }
     }
     Ok(found)
+}
+
+/// What stands at a path; links are not followed.
+pub(super) fn at(path: &Path) -> Result<Option<Found>, WriteError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_file() => Ok(Some(Found::File)),
+        Ok(_) => Ok(Some(Found::Other)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => on(path, Err(error)),
+    }
+}
+
+/// Whether a file's first line says that the generator wrote it.
+pub(super) fn is_marked(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).contains(MARK)
+}
+
+/// Writes a file beside its place, then moves it there.
+pub(super) fn replace_file(path: &Path, content: &str) -> Result<(), WriteError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    on(folder, fs::create_dir_all(folder))?;
+    let temporary = folder.join(format!("{STAGING}{}", std::process::id()));
+    let mut file = on(&temporary, fs::File::create(&temporary))?;
+    let written = file.write_all(content.as_bytes()).and_then(|()| file.sync_data());
+    let moved = on(&temporary, written).and_then(|()| on(path, fs::rename(&temporary, path)));
+    if moved.is_err() {
+        // What went wrong matters more than a file that nobody looks for.
+        let _ = fs::remove_file(&temporary);
+    }
+    moved
 }
 
 /// Whether the generator wrote into this folder before: its root file says so.
@@ -80,11 +112,11 @@ pub(super) fn replace(
     folder: &Path,
     changes: &BTreeMap<String, Change>,
 ) -> Result<(), WriteError> {
-    at(folder, fs::create_dir_all(folder))?;
+    on(folder, fs::create_dir_all(folder))?;
     let staging = folder.join(format!("{STAGING}{}", std::process::id()));
     let done = stage(files, &staging, changes).and_then(|staged| settle(folder, changes, &staged));
     // What went wrong before matters more than a folder that the next run removes.
-    let removed = at(&staging, fs::remove_dir_all(&staging));
+    let removed = on(&staging, fs::remove_dir_all(&staging));
     done.and(removed)
 }
 
@@ -94,15 +126,15 @@ fn stage(
     changes: &BTreeMap<String, Change>,
 ) -> Result<Vec<(String, PathBuf)>, WriteError> {
     if fs::symlink_metadata(staging).is_ok() {
-        at(staging, fs::remove_dir_all(staging))?;
+        on(staging, fs::remove_dir_all(staging))?;
     }
-    at(staging, fs::create_dir(staging))?;
+    on(staging, fs::create_dir(staging))?;
     let mut staged = Vec::new();
     for (path, content) in files.iter() {
         if matches!(changes.get(path), Some(Change::Created | Change::Updated)) {
             let temporary = staging.join(staged.len().to_string());
-            let mut file = at(&temporary, fs::File::create_new(&temporary))?;
-            at(&temporary, file.write_all(content.as_bytes()).and_then(|()| file.sync_data()))?;
+            let mut file = on(&temporary, fs::File::create_new(&temporary))?;
+            on(&temporary, file.write_all(content.as_bytes()).and_then(|()| file.sync_data()))?;
             staged.push((path.to_owned(), temporary));
         }
     }
@@ -119,7 +151,7 @@ fn settle(
         if *change == Change::Removed {
             let stray = folder.join(path);
             match fs::remove_file(&stray) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return at(&stray, Err(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return on(&stray, Err(error)),
                 _ => remove_empty(folder, path),
             }
         }
@@ -127,9 +159,9 @@ fn settle(
     for (path, temporary) in staged {
         let target = folder.join(path);
         if let Some(parent) = target.parent() {
-            at(parent, fs::create_dir_all(parent))?;
+            on(parent, fs::create_dir_all(parent))?;
         }
-        at(&target, fs::rename(temporary, &target))?;
+        on(&target, fs::rename(temporary, &target))?;
     }
     Ok(())
 }

@@ -104,6 +104,10 @@ pub mod optional_not_nullable;
 pub mod pattern_closed;
 #[path = "../cases/pattern_properties/expected/root.rs"]
 pub mod pattern_properties;
+#[path = "../cases/pattern_unchecked/expected/root.rs"]
+pub mod pattern_unchecked;
+#[path = "../cases/pattern_unchecked_inside/expected/root.rs"]
+pub mod pattern_unchecked_inside;
 #[path = "../cases/pattern_with_properties/expected/root.rs"]
 pub mod pattern_with_properties;
 #[path = "../cases/property_counts/expected/root.rs"]
@@ -232,6 +236,8 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),
+        "pattern_unchecked" => models!(pattern_unchecked: Input, Twice),
+        "pattern_unchecked_inside" => models!(pattern_unchecked_inside: Input, InputTagged, InputTaggedA, InputTaggedB),
         "pattern_with_properties" => models!(pattern_with_properties: Input),
         "property_counts" => models!(property_counts: Input, MapValue),
         "property_names" => models!(property_names: Codes, Input),

@@ -48,7 +48,8 @@ fn verdicts_agree_with_an_independent_judge() {
             .unwrap()
             .prepare()
             .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        for instance in instances(&case) {
+        // What the options leave unchecked is still checked by others.
+        for instance in instances(&case).into_iter().filter(|each| !each.name.ends_with("/unchecked.json")) {
             let location = model(&case, &instance).validator.location();
             let (uri, pointer) = location.split_once('#').unwrap();
             let schema = serde_json::json!({ "$ref": format!("{uri}#{}", fragment(pointer)) });

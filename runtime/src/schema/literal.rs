@@ -4,7 +4,7 @@ use crate::Json;
 use crate::Number;
 
 /// A JSON value that a table can hold.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Literal {
     /// `null`
     Null,

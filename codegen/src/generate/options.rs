@@ -1,0 +1,156 @@
+//! Options become ids: every selector is settled against the contract, and one that names nothing
+//! is an error.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Project;
+use crate::{
+    api::Api,
+    config::Config,
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{Graph, SchemaId},
+    shape::{self, Options},
+    subset::{reach, seeds},
+};
+
+/// Module names that generated code uses itself.
+pub(crate) const RESERVED: &[&str] = &[
+    "types",
+    "schemas",
+    "operations",
+    "bodies",
+    "client",
+    "server",
+    "webhooks",
+    "webhook_bodies",
+    "webhook_client",
+    "webhook_server",
+    "root",
+    "lib",
+];
+
+impl Project {
+    /// Settles every selector of the configuration; one that names nothing is an error.
+    pub(super) fn options(&self, graph: &Graph, api: &Api, diagnostics: &mut Diagnostics) -> Options {
+        let config = &self.config;
+        let mut options = Options::from_types(&config.types);
+        let problems = std::cell::RefCell::new(diagnostics);
+        let find = |selector: &str, option: &str| -> Vec<SchemaId> {
+            let found = select(graph, selector);
+            if found.is_empty() {
+                problems.borrow_mut().push(
+                    Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
+                        .maybe_at(config.place(option.rsplit('.').next().unwrap_or(option), selector))
+                        .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
+                );
+            }
+            found
+        };
+        for (selector, name) in &config.names {
+            options.names.extend(find(selector, "names").into_iter().map(|id| (id, name.clone())));
+        }
+        for selector in &config.secrets {
+            options.secrets.extend(find(selector, "secrets"));
+        }
+        for selector in &config.open {
+            options.open.extend(find(selector, "open"));
+        }
+        for (selector, path) in &config.replace {
+            options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
+        }
+        for selector in &config.types.unchecked {
+            options.unchecked.extend(find(selector, "types.unchecked"));
+        }
+        for area in &config.areas {
+            for wanted in &area.schemas {
+                let found: Vec<SchemaId> = graph
+                    .ids()
+                    .filter(|&id| shape::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
+                    .collect();
+                let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
+                options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));
+            }
+            if RESERVED.contains(&area.name.as_str()) {
+                problems.borrow_mut().push(
+                    Diagnostic::error(
+                        "config",
+                        format!(
+                            "no area can be called `{}`: generated code has a module of that name",
+                            area.name
+                        ),
+                    )
+                    .maybe_at(config.place("[[area]]", &area.name))
+                    .help("choose another name"),
+                );
+            }
+        }
+        tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
+        options
+    }
+}
+
+/// Puts what the operations of an area's tags reach into it, unless an area names it already or
+/// another area's operations reach it too.
+fn tagged_areas(
+    config: &Config,
+    graph: &Graph,
+    api: &Api,
+    options: &mut Options,
+    problems: &mut Diagnostics,
+) {
+    let mut reached: Vec<(&str, BTreeSet<SchemaId>)> = Vec::new();
+    for area in config.areas.iter().filter(|area| !area.tags.is_empty()) {
+        for tag in &area.tags {
+            if !api.operations.iter().any(|operation| operation.tags.contains(tag)) {
+                problems.push(
+                    Diagnostic::error(
+                        "config",
+                        format!("`area.tags` names a tag that no operation has: `{tag}`"),
+                    )
+                    .maybe_at(config.place("[[area]]", tag))
+                    .help("remove the tag from the area, or the area itself"),
+                );
+            }
+        }
+        let operations = api.operations.iter().filter(|o| o.tags.iter().any(|tag| area.tags.contains(tag)));
+        reached.push((&area.name, reach(graph, seeds(graph, operations))));
+    }
+    let mut counts: BTreeMap<SchemaId, usize> = BTreeMap::new();
+    reached.iter().flat_map(|(_, ids)| ids).for_each(|id| *counts.entry(*id).or_default() += 1);
+    for (area, ids) in reached {
+        for id in ids.into_iter().filter(|id| counts.get(id) == Some(&1)) {
+            options.areas.entry(id).or_insert_with(|| area.to_owned());
+        }
+    }
+}
+
+/// The schemas whose location ends with a selector.
+#[must_use]
+pub fn select(graph: &Graph, selector: &str) -> Vec<SchemaId> {
+    let whole = |location: &str| {
+        location.strip_suffix(selector).is_some_and(|before| {
+            before.is_empty() || before.ends_with(['/', '#']) || selector.starts_with('#')
+        })
+    };
+    graph
+        .ids()
+        .filter(|&id| {
+            let location = graph.location(id);
+            whole(&location) || whole(location.trim_end_matches('#'))
+        })
+        .collect()
+}
+
+/// A selector that names this schema and no other.
+#[must_use]
+pub fn selector(graph: &Graph, id: SchemaId) -> String {
+    let location = graph.location(id);
+    let (uri, pointer) = location.split_once('#').unwrap_or((&location, ""));
+    let short = format!("#{pointer}");
+    if !pointer.is_empty() && select(graph, &short) == [id] {
+        return short;
+    }
+    let file = uri.rsplit('/').next().unwrap_or(uri);
+    let longer = if pointer.is_empty() { file.to_owned() } else { format!("{file}#{pointer}") };
+    if select(graph, &longer) == [id] { longer } else { location }
+}

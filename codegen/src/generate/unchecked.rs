@@ -1,0 +1,141 @@
+//! Patterns that no linear matcher can run: refused, or left unchecked where the options say so.
+//!
+//! A pattern that is left out accepts more. Where a document is accepted because something
+//! refuses it (`not`, `if`, `oneOf`, `maxContains`), more would be less: there the keyword around
+//! it is loosened as well, and said so.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    config::{TypeOptions, Unsupported},
+    diagnostics::{Diagnostic, Diagnostics},
+    generate::selector,
+    schema::{Graph, SchemaId},
+    shape::{Body, Options, Shapes},
+    tables::PatternErrors,
+};
+
+/// Says what becomes of each pattern, and gives the schemas whose pattern is left unchecked.
+pub(super) fn patterns(
+    config: &TypeOptions,
+    graph: &Graph,
+    options: &Options,
+    refused: PatternErrors,
+    problems: &mut Diagnostics,
+) -> BTreeSet<SchemaId> {
+    let ids: BTreeSet<SchemaId> = refused.iter().map(|(id, ..)| *id).collect();
+    let mut unchecked = BTreeSet::new();
+    for (id, source, error) in refused {
+        let schema = graph.schema(id);
+        let why = format!("pattern `{source}`: {}", error.reason);
+        let problem = if schema.pattern.as_deref() != Some(&source) {
+            // Left out, it would decide otherwise which members the schemas beside it are for.
+            Diagnostic::error("unsupported", why)
+                .help("write the key of `patternProperties` without look-around and back-references")
+        } else if options.unchecked.contains(&id) {
+            unchecked.insert(id);
+            Diagnostic::note("unsupported", format!("{why}; it is not checked, as `unchecked` says"))
+        } else if config.unsupported == Unsupported::Keep {
+            unchecked.insert(id);
+            Diagnostic::warning("unsupported", format!("{why}; it is not checked"))
+        } else {
+            Diagnostic::error("unsupported", why).help(format!(
+                "write it without look-around and back-references: they cannot be matched in linear time; \
+                 or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
+                 `unsupported = \"keep\"`",
+                selector(graph, id)
+            ))
+        };
+        problems.push(problem.at(schema.place.clone()));
+    }
+    for id in options.unchecked.difference(&ids).filter(|id| options.keeps(**id)) {
+        let message = "`unchecked` names a schema that has no pattern, or one that can be run";
+        problems.push(
+            Diagnostic::error("config", message)
+                .at(graph.schema(*id).place.clone())
+                .help("remove it from `unchecked` below [types]: it is checked"),
+        );
+    }
+    unchecked
+}
+
+/// Loosens what would refuse valid documents without these patterns; whether anything was.
+pub(super) fn loosen(
+    graph: &mut Graph,
+    shapes: &Shapes,
+    options: &Options,
+    unchecked: &BTreeSet<SchemaId>,
+    problems: &mut Diagnostics,
+) -> bool {
+    if unchecked.is_empty() {
+        return false;
+    }
+    // A tag keeps branches apart, whatever else they say.
+    let tagged: BTreeSet<SchemaId> = shapes
+        .types
+        .iter()
+        .filter_map(|def| match &def.body {
+            Body::Tagged(tagged) => Some(tagged.holder),
+            _ => None,
+        })
+        .collect();
+    let touched = above(graph, unchecked);
+    let mut changed = false;
+    for id in graph.ids().filter(|id| options.keeps(*id)) {
+        let Some(schema) = graph.schemas.get_mut(id.0 as usize) else { continue };
+        let mut say = |message: &str| {
+            let message = format!("{message}: a pattern inside is left unchecked");
+            problems.push(Diagnostic::warning("unsupported", message).at(schema.place.clone()));
+            changed = true;
+        };
+        if schema.not.is_some_and(|not| touched.contains(&not)) {
+            say("`not` is not checked");
+            schema.not = None;
+        }
+        if schema.condition.is_some_and(|condition| touched.contains(&condition)) {
+            say("`if` is not checked, nor are `then` and `else`");
+            schema.condition = None;
+        }
+        if let Some(contains) =
+            schema.contains.as_mut().filter(|c| c.max.is_some() && touched.contains(&c.schema))
+        {
+            say("`maxContains` is not checked");
+            contains.max = None;
+        }
+        let apart = schema.one_of.len() < 2 || tagged.contains(&id);
+        if !apart && schema.one_of.iter().any(|branch| touched.contains(branch)) {
+            if schema.any_of.is_empty() {
+                say("`oneOf` is checked as `anyOf`");
+                schema.any_of = std::mem::take(&mut schema.one_of);
+            } else {
+                say("`oneOf` is not checked");
+                schema.one_of.clear();
+            }
+        }
+    }
+    changed
+}
+
+/// These schemas and all that apply them, at any depth.
+fn above(graph: &Graph, below: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
+    let mut holders: Vec<Vec<SchemaId>> = vec![Vec::new(); graph.schemas.len()];
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
+        let anchors = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
+        let bearers = anchors.filter(|(name, _)| Some(name.as_str()) == anchor).map(|(_, bearer)| *bearer);
+        for child in schema.children().chain(bearers) {
+            if let Some(holders) = holders.get_mut(child.0 as usize) {
+                holders.push(id);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut waiting: Vec<SchemaId> = below.iter().copied().collect();
+    while let Some(id) = waiting.pop() {
+        if found.insert(id) {
+            waiting.extend(holders.get(id.0 as usize).into_iter().flatten());
+        }
+    }
+    found
+}

@@ -1,0 +1,192 @@
+//! `init`: what a contract's owner may want to decide, found in the contract, and a commented
+//! `codegen.toml` that says it.
+//!
+//! [`findings`] looks and decides nothing; [`codegen_toml`] writes. What `generate` would refuse
+//! with the defaults is settled there; all else stands as a comment.
+
+mod print;
+mod secrets;
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+pub use self::print::codegen_toml;
+use crate::{
+    api::ParameterIn,
+    config::Unsupported,
+    diagnostics::Diagnostics,
+    generate::{Contract, Project, Step, operation_places, selector},
+    package,
+    schema::{Schema, SchemaId, Types},
+    shape::Body,
+    subset::{reach, seeds},
+    tables,
+};
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Title and version of the contract.
+    pub title: String,
+    /// A name for the package.
+    pub package: String,
+    /// Operations.
+    pub operations: usize,
+    /// Webhooks.
+    pub webhooks: usize,
+    /// Types.
+    pub types: usize,
+    /// `servers` of the documents.
+    pub servers: Vec<String>,
+    /// Tags of operations, and how many types each reaches that no other does.
+    pub tags: Vec<(String, usize)>,
+    /// Schemas that look like secrets, and why.
+    pub secrets: Vec<(String, String)>,
+    /// Tagged unions in answers.
+    pub unions: Vec<String>,
+    /// Integers without bounds and `int32` or `int64`.
+    pub unbounded: Vec<String>,
+    /// Patterns that no linear matcher can run: schema and pattern.
+    pub patterns: Vec<(String, String)>,
+    /// Operations that the client's engine cannot carry, in a sentence each.
+    pub refused: Vec<String>,
+    /// Header parameters that make a call idempotent.
+    pub idempotency: Vec<String>,
+    /// Header parameters that something around the client supplies.
+    pub transport: Vec<String>,
+    /// Keywords that JSON Schema does not know.
+    pub unknown_keywords: usize,
+    /// Schemas with `properties` and without `type`.
+    pub implied: usize,
+    /// Everything that there is to say about the contract, as `generate` would.
+    pub diagnostics: Diagnostics,
+}
+
+/// Reads a contract and looks for what its owner may want to decide.
+///
+/// # Errors
+/// When the contract would be refused whatever the options.
+pub fn findings(inputs: &[PathBuf], step: Step<'_>) -> Result<Findings, Diagnostics> {
+    let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
+    project.config.types.unsupported = Unsupported::Keep;
+    project.config.client.skip_unsupported = true;
+    let generated = project.generate_with(step)?;
+    Ok(found(&generated.contract))
+}
+
+fn found(contract: &Contract) -> Findings {
+    let (graph, api) = (&contract.graph, &contract.api);
+    let mut found = Findings {
+        title: format!("{} {}", api.title, api.version).trim().to_owned(),
+        package: package::name(contract),
+        operations: api.operations.len(),
+        webhooks: api.webhooks.len(),
+        types: contract.shapes.types.len(),
+        servers: api.servers.clone(),
+        tags: tags(contract),
+        secrets: secrets::secrets(contract),
+        unions: unions(contract),
+        diagnostics: contract.diagnostics.clone(),
+        ..Findings::default()
+    };
+    let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
+    found.unbounded = unbounded.map(|id| selector(graph, id)).collect();
+    let (_, refused) = tables::patterns(graph, None);
+    found.patterns = refused.into_iter().map(|(id, source, _)| (selector(graph, id), source)).collect();
+    for diagnostic in &contract.diagnostics {
+        match diagnostic.code {
+            "client-unsupported" => found.refused.push(diagnostic.message.clone()),
+            "unknown-keyword" => found.unknown_keywords += 1,
+            _ => {}
+        }
+    }
+    found.implied = graph
+        .schemas
+        .iter()
+        .filter(|s| s.types.is_none() && s.reference.is_none() && !s.properties.is_empty())
+        .count();
+    headers(contract, &mut found);
+    found
+}
+
+/// The parameters that are said once, not with every call.
+fn headers(contract: &Contract, found: &mut Findings) {
+    let parameters = contract.api.operations.iter().flat_map(|operation| &operation.parameters);
+    let names: BTreeSet<&str> =
+        parameters.filter(|p| p.location == ParameterIn::Header).map(|p| p.name.as_str()).collect();
+    for name in names {
+        let lower = name.to_ascii_lowercase();
+        if lower.contains("idempotency") {
+            found.idempotency.push(name.to_owned());
+        } else if ["authorization", "dpop", "signature", "correlation", "request-id", "api-version", "trace"]
+            .iter()
+            .any(|word| lower.contains(word))
+        {
+            found.transport.push(name.to_owned());
+        }
+    }
+}
+
+/// Tags in the order of their names, and how many types only their operations reach.
+fn tags(contract: &Contract) -> Vec<(String, usize)> {
+    let api = &contract.api;
+    let names: BTreeSet<&String> = api.operations.iter().flat_map(|operation| &operation.tags).collect();
+    let reached: Vec<(&String, BTreeSet<SchemaId>)> = names
+        .into_iter()
+        .map(|tag| {
+            let operations = api.operations.iter().filter(|operation| operation.tags.contains(tag));
+            (tag, reach(&contract.graph, seeds(&contract.graph, operations)))
+        })
+        .collect();
+    let mut counts = vec![0usize; contract.graph.schemas.len()];
+    for id in reached.iter().flat_map(|(_, ids)| ids) {
+        if let Some(count) = counts.get_mut(id.0 as usize) {
+            *count += 1;
+        }
+    }
+    let alone = |id: &SchemaId| counts.get(id.0 as usize) == Some(&1);
+    let owned = |ids: &BTreeSet<SchemaId>| {
+        let types = contract.shapes.types.iter().filter_map(|def| def.schema);
+        types.filter(|id| ids.contains(id) && alone(id)).count()
+    };
+    reached.iter().map(|(tag, ids)| ((*tag).clone(), owned(ids))).collect()
+}
+
+/// Tagged unions that answers hold: a newer service may send a tag that nobody knows yet.
+fn unions(contract: &Contract) -> Vec<String> {
+    let graph = &contract.graph;
+    let answered = if contract.api.operations.is_empty() {
+        graph.ids().collect()
+    } else {
+        let mut named = Vec::new();
+        for operation in &contract.api.operations {
+            let mut answers = operation.clone();
+            answers.request_body = None;
+            answers.parameters.clear();
+            operation_places(&answers, &mut named);
+        }
+        reach(graph, named.into_iter().map(|(id, _)| id).collect())
+    };
+    let tagged = contract.shapes.types.iter().filter_map(|def| match &def.body {
+        Body::Tagged(tagged) if !tagged.open && answered.contains(&tagged.holder) => {
+            Some(selector(graph, tagged.holder))
+        }
+        _ => None,
+    });
+    let all: BTreeSet<String> = tagged.collect();
+    all.into_iter().collect()
+}
+
+fn is_unbounded(schema: &Schema) -> bool {
+    let below = schema.minimum.is_some() || schema.exclusive_minimum.is_some();
+    let above = schema.maximum.is_some() || schema.exclusive_maximum.is_some();
+    let machine = schema.format.as_deref().is_some_and(|f| ["int32", "int64", "uint64"].contains(&f));
+    let types = schema.types.map(|types| types.without(Types::NULL));
+    types == Some(Types::INTEGER)
+        && schema.enumeration.is_none()
+        && schema.constant.is_none()
+        && !machine
+        && !(below && above)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Findings as a commented `codegen.toml`.
+
+use std::fmt::Write as _;
+
+use super::Findings;
+use crate::{generate::RESERVED, names::field_name};
+
+/// Lines of one list that are written; the rest is counted.
+const MANY: usize = 30;
+
+/// The file: what `generate` needs, what the contract suggests as comments, all else as comments
+/// with its default. `inputs` are relative to the file.
+#[must_use]
+pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
+    let mut page = Page(String::new());
+    let title = if found.title.is_empty() { "the contract".to_owned() } else { one_line(&found.title) };
+    page.say(&format!(
+        "What {title} leaves to its owner. Written by `contract-codegen init`, yours to edit;"
+    ));
+    page.say("`contract-codegen generate` without arguments reads this file.");
+    page.say("");
+    page.say(
+        "A selector is the end of a schema's location: `#/components/schemas/Error`, or with the name of",
+    );
+    page.say("its file in front. An option that no longer applies is an error.");
+
+    page.part("Files and folders of the contract, relative to this file.");
+    page.line(&format!("inputs = [{}]", quoted(inputs).join(", ")));
+    page.part("Name of the package.");
+    page.line(&format!("package = {:?}", found.package));
+    page.part("Folders that answer URI prefixes of references; nothing is fetched.");
+    page.say("mounts = { \"https://example.com/schemas/\" = \"vendor\" }");
+    secrets(&mut page, found);
+    open(&mut page, found);
+    output(&mut page, found);
+    types(&mut page, found);
+    operations(&mut page, found);
+    page.part("Rust names for schemas.");
+    page.say("[names]");
+    page.say("\"#/components/schemas/Error\" = \"Problem\"");
+    page.part("Types of your own for schemas; they implement `Read` and `Serialize`.");
+    page.say("[replace]");
+    page.say("\"#/components/schemas/Money\" = \"crate::Money\"");
+    areas(&mut page, found);
+    page.0
+}
+
+fn secrets(page: &mut Page, found: &Findings) {
+    page.part("Schemas whose values nothing prints: `Debug` hides them, violations never hold values.");
+    if found.secrets.is_empty() {
+        page.say("secrets = []");
+        return;
+    }
+    page.say("These look like it:");
+    page.say("secrets = [");
+    found.secrets.iter().for_each(|(selector, why)| page.say(&format!("    {selector:?}, # {why}")));
+    page.say("]");
+}
+
+fn open(page: &mut Page, found: &Findings) {
+    page.part(
+        "Tagged unions whose unknown tags are kept when they are read, since the service may add some.",
+    );
+    if found.unions.is_empty() {
+        page.say("open = []");
+        return;
+    }
+    page.say("These are in answers:");
+    page.say("open = [");
+    found.unions.iter().for_each(|selector| page.say(&format!("    {selector:?},")));
+    page.say("]");
+}
+
+fn output(page: &mut Page, found: &Findings) {
+    page.table("output");
+    page.say("Where the code goes, relative to this file; it belongs to the generator.");
+    page.line(&format!("path = {:?}", found.package));
+    page.say("\"crate\": a package; \"modules\": source files for yours; \"file\": one of them.");
+    page.say("layout = \"crate\"");
+    if found.operations > 0 {
+        page.say(&format!("A client for {}, and a server interface.", amount(found.operations, "operation")));
+        page.say("client = true");
+        page.say("server = true");
+        page.say("Whether client and server stand behind features of these names.");
+        page.say("features = true");
+    }
+    page.say("Path of contract-runtime; without it the runtime is written into the package.");
+    page.say("runtime = \"../runtime\"");
+}
+
+fn types(page: &mut Page, found: &Findings) {
+    page.table("types");
+    page.say("Which structs get a builder: \"requests\", \"all\", \"none\".");
+    page.say("builders = \"requests\"");
+    match found.unbounded.as_slice() {
+        [] => page.say("Integers without bounds: \"i64\", or \"exact\" for any size."),
+        some => {
+            page.say(&format!(
+                "{} without bounds: \"i64\", which refuses larger values, or \"exact\" for any size. For example",
+                amount(some.len(), "integer")
+            ));
+            some.iter().take(3).for_each(|selector| page.say(&format!("  {selector}")));
+        }
+    }
+    page.say("unbounded-integers = \"i64\"");
+    let implied = match found.implied {
+        0 => String::new(),
+        count => format!("; {} without `type`", amount(count, "schema")),
+    };
+    page.say(&format!("Whether `properties` without `type` mean an object{implied}."));
+    page.say("implied-objects = true");
+    let unknown = match found.unknown_keywords {
+        0 => String::new(),
+        count => format!("; {count} here"),
+    };
+    page.say(&format!("Keywords that JSON Schema does not know: \"deny\", \"warn\", \"ignore\"{unknown}."));
+    page.say("unknown-keywords = \"warn\"");
+    page.say("Patterns with look-around or back-references, which cannot be matched in linear time:");
+    page.say("\"deny\", or \"keep\" to leave all of them unchecked with a warning.");
+    page.say("unsupported = \"deny\"");
+    if !found.patterns.is_empty() {
+        page.say("The patterns that are left unchecked; write them otherwise if you can.");
+        page.line("unchecked = [");
+        for (selector, pattern) in &found.patterns {
+            page.line(&format!("    {selector:?}, # {}", one_line(pattern)));
+        }
+        page.line("]");
+    }
+}
+
+fn operations(page: &mut Page, found: &Findings) {
+    if found.operations + found.webhooks == 0 {
+        return;
+    }
+    page.table("operations");
+    let counts = match found.webhooks {
+        0 => amount(found.operations, "operation"),
+        some => format!("{}, {}", amount(found.operations, "operation"), amount(some, "webhook")),
+    };
+    page.say(&format!("Which of {counts} are generated, with what they reach; all by default."));
+    let tag = found.tags.first().map_or("name", |(tag, _)| tag.as_str());
+    page.say(&format!("include = [{{ tag = {tag:?} }}, {{ path = \"/**\" }}, {{ operation = \"*\" }}]"));
+    page.say("exclude = []");
+    page.say("The header parameter that makes a call safe to repeat.");
+    let header = found.idempotency.first().map_or("Idempotency-Key", String::as_str);
+    page.say(&format!("idempotency-header = {header:?}"));
+    page.say("Headers that something around handlers reads and writes.");
+    page.say("hidden-headers = []");
+    page.table("client");
+    page.say("Header parameters that the transport supplies.");
+    page.say(&format!("transport-headers = [{}]", quoted(&found.transport).join(", ")));
+    if found.refused.is_empty() {
+        page.say("Whether operations that the client's engine cannot carry are left out with a warning.");
+        page.say("skip-unsupported = false");
+    } else {
+        page.say("Left out, since the client's engine cannot carry them:");
+        page.some(&found.refused, |refused| format!("  {}", one_line(refused)));
+        page.line("skip-unsupported = true");
+    }
+    if !found.servers.is_empty() {
+        page.say("");
+        page.say("The contract's servers, which `Client::new` takes:");
+        page.some(&found.servers, |server| format!("  {}", one_line(server)));
+    }
+}
+
+fn areas(page: &mut Page, found: &Findings) {
+    page.part("Modules, one file each: what only operations of these tags reach, and schemas by selector.");
+    page.say("What belongs to none is in `models`.");
+    let own: Vec<&(String, usize)> = found.tags.iter().filter(|(_, types)| *types > 0).collect();
+    if own.is_empty() {
+        page.say("[[area]]");
+        page.say("name = \"errors\"");
+        page.say("schemas = [\"#/components/schemas/Error\"]");
+    }
+    for (tag, types) in own {
+        page.say("");
+        page.say(&format!("[[area]] # {}", amount(*types, "type")));
+        page.say(&format!("name = {:?}", module(tag)));
+        page.say(&format!("tags = [{tag:?}]"));
+    }
+}
+
+/// A module's name from a tag.
+fn module(tag: &str) -> String {
+    let name = field_name(tag);
+    let name = name.trim_start_matches("r#");
+    if RESERVED.contains(&name) || name == "models" || syn::parse_str::<syn::Ident>(name).is_err() {
+        format!("{name}_area")
+    } else {
+        name.to_owned()
+    }
+}
+
+fn amount(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+fn quoted(list: &[String]) -> Vec<String> {
+    list.iter().map(|each| format!("{each:?}")).collect()
+}
+
+/// Text of the contract that must not end a comment.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, text: &str) {
+        // Writing into a string does not fail.
+        let _ = writeln!(self.0, "{text}");
+    }
+
+    /// A comment.
+    fn say(&mut self, text: &str) {
+        self.line(format!("# {text}").trim_end());
+    }
+
+    /// A blank line, then what comes next.
+    fn part(&mut self, about: &str) {
+        self.line("");
+        self.say(about);
+    }
+
+    fn table(&mut self, name: &str) {
+        self.line("");
+        self.line(&format!("[{name}]"));
+    }
+
+    /// The first of a list as comments, and how many more there are.
+    fn some<T>(&mut self, list: &[T], text: impl Fn(&T) -> String) {
+        list.iter().take(MANY).for_each(|each| self.say(&text(each)));
+        if let Some(more) = list.len().checked_sub(MANY).filter(|more| *more > 0) {
+            self.say(&format!("    # and {more} more"));
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The one file that `one_file.rs` compiles is what the generator writes.
+
+use std::{fs, path::Path};
+
+use contract_codegen::{config::Layout, generate::Project};
+
+#[test]
+fn the_committed_file_is_what_is_generated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file");
+    let mut project = Project { inputs: vec![folder.join("tickets.yaml")], ..Project::default() };
+    project.config.output.layout = Layout::File;
+    let files = project.generate().unwrap_or_else(|problems| panic!("{problems}")).files;
+    let [text] = files.0.values().collect::<Vec<_>>()[..] else { panic!("more than one file") };
+    let path = folder.join("api.rs");
+    if std::env::var_os("UPDATE_CASES").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    assert!(committed == *text, "run UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output");
+}
