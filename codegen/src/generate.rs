@@ -316,7 +316,17 @@ impl Project {
             }
             (None, _) => None,
         };
-        let root = quote!(#attribute #(#declarations)*);
+        let foreign = foreign_names(&contract.shapes).then(|| match self.config.output.layout {
+            Layout::Crate => quote!(#![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints, reason = "names are those of the contract")]),
+            Layout::Modules => {
+                let help = "write `#![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints)]` at the top of your lib.rs";
+                diagnostics.push(
+                    Diagnostic::note("foreign-names", "some names have letters that the compiler warns about, and only a crate's root can allow them").help(help),
+                );
+                TokenStream::new()
+            }
+        });
+        let root = quote!(#attribute #foreign #(#declarations)*);
         let version = if contract.api.version.is_empty() {
             String::new()
         } else {
@@ -417,6 +427,20 @@ fn only(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();
     all.push(diagnostic);
     all
+}
+
+/// Whether a name holds letters beyond Latin script: the compiler warns where they look like others.
+fn foreign_names(shapes: &Shapes) -> bool {
+    let is_foreign = |name: &String| name.chars().any(|c| c == '\u{b5}' || c > '\u{24f}');
+    shapes.types.iter().any(|def| {
+        is_foreign(&def.name)
+            || match &def.body {
+                Body::Struct(body) => body.fields.iter().any(|field| is_foreign(&field.name)),
+                Body::Tagged(body) => body.variants.iter().any(|variant| is_foreign(&variant.name)),
+                Body::Enum(list) => list.values.iter().any(|(_, name, _)| is_foreign(name)),
+                Body::ByKind(_) | Body::Newtype(_) | Body::Pending => false,
+            }
+    })
 }
 
 /// How many types may stand inside each other before the compiler has to be told.

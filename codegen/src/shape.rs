@@ -261,8 +261,7 @@ impl Shapes {
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        let chosen = conj.chosen.iter().copied().filter(|c| ids.contains(c)).collect();
-        Conj { ids, chosen, within: conj.within }
+        Conj { ids, chosen: conj.chosen.clone(), within: conj.within }
     }
 
     /// The type of a schema that was shaped.

@@ -30,8 +30,12 @@ pub mod contains;
 pub mod dependent_required;
 #[path = "../cases/dependent_schemas/expected/root.rs"]
 pub mod dependent_schemas;
+#[path = "../cases/docs_odd_signs/expected/root.rs"]
+pub mod docs_odd_signs;
 #[path = "../cases/dynamic_ref/expected/root.rs"]
 pub mod dynamic_ref;
+#[path = "../cases/dynamic_ref_scope/expected/root.rs"]
+pub mod dynamic_ref_scope;
 #[path = "../cases/enum_case_clash/expected/root.rs"]
 pub mod enum_case_clash;
 #[path = "../cases/enum_mixed_null/expected/root.rs"]
@@ -54,6 +58,10 @@ pub mod mutually_recursive;
 pub mod names_by_config;
 #[path = "../cases/names_fields/expected/root.rs"]
 pub mod names_fields;
+#[path = "../cases/names_foreign/expected/root.rs"]
+pub mod names_foreign;
+#[path = "../cases/names_kept/expected/root.rs"]
+pub mod names_kept;
 #[path = "../cases/names_types/expected/root.rs"]
 pub mod names_types;
 #[path = "../cases/not_required/expected/root.rs"]
@@ -90,12 +98,16 @@ pub mod recursive;
 pub mod ref_absolute_id;
 #[path = "../cases/ref_anchor/expected/root.rs"]
 pub mod ref_anchor;
+#[path = "../cases/ref_metaschema/expected/root.rs"]
+pub mod ref_metaschema;
 #[path = "../cases/ref_pointer_escapes/expected/root.rs"]
 pub mod ref_pointer_escapes;
 #[path = "../cases/ref_relative_file/expected/root.rs"]
 pub mod ref_relative_file;
 #[path = "../cases/ref_siblings/expected/root.rs"]
 pub mod ref_siblings;
+#[path = "../cases/ref_union_narrowed/expected/root.rs"]
+pub mod ref_union_narrowed;
 #[path = "../cases/refine_base/expected/root.rs"]
 pub mod refine_base;
 #[path = "../cases/replaced/expected/root.rs"]
@@ -157,7 +169,9 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "contains" => models!(contains: Input),
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
+        "docs_odd_signs" => models!(docs_odd_signs: Input, InputTurn),
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
+        "dynamic_ref_scope" => models!(dynamic_ref_scope: Any, Element, Input, List),
         "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
         "enum_mixed_null" => models!(enum_mixed_null: Input, InputFlag, InputLevel, InputShape),
         "enum_odd_names" => models!(enum_odd_names: Input),
@@ -169,6 +183,8 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "mutually_recursive" => models!(mutually_recursive: Arguments, Call, Expression, Literal),
         "names_by_config" => models!(names_by_config: Choice, Inner, Outer, Renamed),
         "names_fields" => models!(names_fields: Input, InputAt, InputExtra, InputFoundItem),
+        "names_foreign" => models!(names_foreign: Input, InputUnit),
+        "names_kept" => models!(names_kept: Input, Part, Size),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
@@ -187,9 +203,11 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "recursive" => models!(recursive: Input),
         "ref_absolute_id" => models!(ref_absolute_id: OddFileName, Root, Short),
         "ref_anchor" => models!(ref_anchor: A, C, Input, Other),
+        "ref_metaschema" => models!(ref_metaschema: FormatAnnotation, FormatAnnotationObject, Input),
         "ref_pointer_escapes" => models!(ref_pointer_escapes: AB, CD, EF, GH, IJ, Input, KL),
         "ref_relative_file" => models!(ref_relative_file: Part, Root),
         "ref_siblings" => models!(ref_siblings: Count, Input, Name),
+        "ref_union_narrowed" => models!(ref_union_narrowed: Event, EventJoined, EventLeft, Input, Label),
         "refine_base" => models!(refine_base: NotedPage, Page, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, NullableToken, Token),
