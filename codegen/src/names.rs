@@ -174,7 +174,7 @@ mod tests {
             ("Option", "OptionValue", "option"),
             ("größe", "Größe", "größe"),
             ("e\u{301}", "E", "e"),
-            ("\u{212b}", "U212B", "u212b"),
+            ("\u{212b}", "U212b", "u212b"),
             ("exchange.stock.read", "ExchangeStockRead", "exchange_stock_read"),
         ] {
             assert_eq!((type_name(wire), field_name(wire)), (ty.into(), field.into()), "{wire}");

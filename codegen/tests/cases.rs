@@ -36,6 +36,8 @@ mod instances;
 mod judge;
 #[path = "harness/model.rs"]
 pub mod model;
+#[path = "harness/open.rs"]
+mod open;
 #[path = "harness/outside.rs"]
 pub mod outside;
 #[path = "harness/promises.rs"]

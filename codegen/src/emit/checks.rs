@@ -12,6 +12,7 @@ mod texts;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
 };
 
 use contract_runtime::Json;
@@ -92,16 +93,68 @@ pub(super) struct Checker<'a> {
     trivial: RefCell<BTreeMap<TypeId, bool>>,
     /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
     /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
-    dynamic: BTreeSet<SchemaId>,
+    dynamic: Rc<BTreeSet<SchemaId>>,
+    focus: Option<Focus<'a>>,
+}
+
+/// One keyword of one schema, when it is asked what it alone comes to.
+#[derive(Clone, Copy)]
+struct Focus<'a> {
+    id: SchemaId,
+    keyword: &'a str,
+    /// The schema with this keyword and those that it needs to be understood.
+    part: &'a Schema,
+    /// The checker of the whole contract.
+    whole: &'a Checker<'a>,
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(emitter: &'a Emitter<'a>) -> Self {
-        Self { emitter, trivial: RefCell::default(), dynamic: dynamic(emitter.graph) }
+    pub(super) fn new(emitter: &'a Emitter<'a>, dynamic: Rc<BTreeSet<SchemaId>>) -> Self {
+        Self { emitter, trivial: RefCell::default(), dynamic, focus: None }
+    }
+
+    /// What is left to check of one keyword at a value of a type; `part` is the schema with this
+    /// keyword and those that it needs to be understood.
+    pub(super) fn keyword(
+        &'a self,
+        id: SchemaId,
+        keyword: &'a str,
+        part: &'a Schema,
+        ty: &'a TypeRef,
+    ) -> Check {
+        let focus = Some(Focus { id, keyword, part, whole: self });
+        let checker = Self {
+            emitter: self.emitter,
+            trivial: RefCell::default(),
+            dynamic: Rc::clone(&self.dynamic),
+            focus,
+        };
+        // A tag says which branch of its own union is meant; the branches' rules are theirs.
+        if let TypeRef::Named(named) = inside(self.emitter, ty)
+            && let Body::Tagged(body) = &self.emitter.shapes.get(*named).body
+            && body.holder == id
+            && !body.open
+            && matches!(keyword, "oneOf" | "anyOf")
+        {
+            return Always;
+        }
+        checker.keywords(id, &Place::variable(ty), &[], DEPTH)
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {
-        self.emitter.graph.schema(id)
+        match &self.focus {
+            Some(focus) if focus.id == id => focus.part,
+            _ => self.emitter.graph.schema(id),
+        }
+    }
+
+    fn is_focus(&self, s: &Schema) -> bool {
+        self.focus.is_some_and(|focus| std::ptr::eq(focus.part, s))
+    }
+
+    /// Whether a keyword of a schema is asked for, and not only there for another's sake.
+    fn asks(&self, s: &Schema, keyword: &str) -> bool {
+        !self.is_focus(s) || self.focus.is_some_and(|focus| focus.keyword == keyword)
     }
 
     /// Checks a value that a closure or a pattern binds. Names shadow each other: a test looks
@@ -144,6 +197,9 @@ impl<'a> Checker<'a> {
 
     /// Whether a type's check is always true.
     pub(super) fn is_trivial(&self, id: TypeId) -> bool {
+        if let Some(focus) = &self.focus {
+            return focus.whole.is_trivial(id);
+        }
         if let Some(&known) = self.trivial.borrow().get(&id) {
             return known;
         }
@@ -258,7 +314,7 @@ impl<'a> Checker<'a> {
                 None => When(quote!(#recv.extra.contains_key(#name))),
             });
         }
-        for (name, property) in &s.properties {
+        for (name, property) in s.properties.iter().filter(|_| self.asks(s, "properties")) {
             check = check.and(match field(name) {
                 Some(f) if own && f.conj.ids.contains(property) => Always,
                 Some(f) => self.at_field(f, recv, &AtField::One(*property), depth),
@@ -295,7 +351,7 @@ impl<'a> Checker<'a> {
         let mut check = Always;
         let values_ty = body.additional.as_ref().unwrap_or(&TypeRef::Json);
         let each = |test: TokenStream| When(quote!(#recv.extra.iter().all(|(name, value)| #test)));
-        for (pattern, schema) in &s.pattern_properties {
+        for (pattern, schema) in s.pattern_properties.iter().filter(|_| self.asks(s, "patternProperties")) {
             let Some(constant) = self.emitter.tables.pattern(pattern) else { continue };
             for field in body.fields.iter().filter(|f| self.emitter.tables.is_match(pattern, &f.wire)) {
                 check = check.and(self.at_field(field, recv, &AtField::One(*schema), depth));
@@ -410,6 +466,9 @@ impl<'a> Checker<'a> {
 
     /// The check that the value's own type brings, when it checks exactly this.
     fn own_check(&self, conj: &Conj, place: &Place<'a>) -> Option<Check> {
+        if self.focus.is_some_and(|focus| conj.ids.contains(&focus.id)) {
+            return None;
+        }
         let TypeRef::Named(id) = unboxed(place.ty) else { return None };
         let def = self.emitter.shapes.get(*id);
         let same = def.conj == *conj || def.conj == self.emitter.normal(conj);
@@ -579,7 +638,13 @@ impl<'a> Checker<'a> {
         depth: u8,
     ) -> Check {
         // The branch for null was put aside with its union; the union as a whole still allows it.
-        let null = Check::known(chosen.contains(&id) || self.emitter.tables.is_valid(id, &Json::Null));
+        let s = self.graph_schema(id);
+        let null = if self.is_focus(s) && s.children().next().is_none() {
+            allows(s, &Json::Null, Types::NULL)
+        } else {
+            chosen.contains(&id) || self.emitter.tables.is_valid(id, &Json::Null)
+        };
+        let null = Check::known(null);
         match (null, self.bound(inner, |value| self.schema_at(id, value, chosen, depth - 1))) {
             (Always, Always) => Always,
             (Never, Never) => Never,
@@ -613,7 +678,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The schemas from which a `$dynamicRef` can be reached.
-fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
+pub(super) fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
     let mut parents: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
     let mut found = BTreeSet::new();
     let mut work = Vec::new();
@@ -646,6 +711,22 @@ enum AtField<'c> {
 fn newtype_inside<'a>(inner: &'a TypeRef, place: &Place<'a>) -> Place<'a> {
     let recv = &place.recv;
     Place::field(inner, quote!(#recv.0))
+}
+
+/// The type behind pointers, `null` and the names of newtypes.
+pub(super) fn inside<'t>(emitter: &'t Emitter<'_>, mut ty: &'t TypeRef) -> &'t TypeRef {
+    // A newtype around itself is a pending body, so this ends.
+    for _ in 0..32 {
+        ty = match ty {
+            TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,
+            TypeRef::Named(id) => match &emitter.shapes.get(*id).body {
+                Body::Newtype(inner) => inner,
+                _ => return ty,
+            },
+            _ => return ty,
+        };
+    }
+    ty
 }
 
 fn unboxed(ty: &TypeRef) -> &TypeRef {
