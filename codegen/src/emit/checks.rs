@@ -6,6 +6,7 @@
 
 mod condition;
 mod containers;
+mod focus;
 mod scalars;
 mod texts;
 
@@ -25,7 +26,8 @@ use crate::{
     shape::{Body, Conj, Facts, Field, KindVariant, Struct, Tagged, TypeDef, TypeId, TypeRef},
 };
 
-pub(super) use self::condition::Check;
+use self::focus::Focus;
+pub(super) use self::{condition::Check, focus::inside};
 use self::{
     condition::Check::{Always, Either, Never, When},
     scalars::{allows, int_keywords, number_keywords},
@@ -97,48 +99,9 @@ pub(super) struct Checker<'a> {
     focus: Option<Focus<'a>>,
 }
 
-/// One keyword of one schema, when it is asked what it alone comes to.
-#[derive(Clone, Copy)]
-struct Focus<'a> {
-    id: SchemaId,
-    keyword: &'a str,
-    /// The schema with this keyword and those that it needs to be understood.
-    part: &'a Schema,
-    /// The checker of the whole contract.
-    whole: &'a Checker<'a>,
-}
-
 impl<'a> Checker<'a> {
     pub(super) fn new(emitter: &'a Emitter<'a>, dynamic: Rc<BTreeSet<SchemaId>>) -> Self {
         Self { emitter, trivial: RefCell::default(), dynamic, focus: None }
-    }
-
-    /// What is left to check of one keyword at a value of a type; `part` is the schema with this
-    /// keyword and those that it needs to be understood.
-    pub(super) fn keyword(
-        &'a self,
-        id: SchemaId,
-        keyword: &'a str,
-        part: &'a Schema,
-        ty: &'a TypeRef,
-    ) -> Check {
-        let focus = Some(Focus { id, keyword, part, whole: self });
-        let checker = Self {
-            emitter: self.emitter,
-            trivial: RefCell::default(),
-            dynamic: Rc::clone(&self.dynamic),
-            focus,
-        };
-        // A tag says which branch of its own union is meant; the branches' rules are theirs.
-        if let TypeRef::Named(named) = inside(self.emitter, ty)
-            && let Body::Tagged(body) = &self.emitter.shapes.get(*named).body
-            && body.holder == id
-            && !body.open
-            && matches!(keyword, "oneOf" | "anyOf")
-        {
-            return Always;
-        }
-        checker.keywords(id, &Place::variable(ty), &[], DEPTH)
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {
@@ -146,15 +109,6 @@ impl<'a> Checker<'a> {
             Some(focus) if focus.id == id => focus.part,
             _ => self.emitter.graph.schema(id),
         }
-    }
-
-    fn is_focus(&self, s: &Schema) -> bool {
-        self.focus.is_some_and(|focus| std::ptr::eq(focus.part, s))
-    }
-
-    /// Whether a keyword of a schema is asked for, and not only there for another's sake.
-    fn asks(&self, s: &Schema, keyword: &str) -> bool {
-        !self.is_focus(s) || self.focus.is_some_and(|focus| focus.keyword == keyword)
     }
 
     /// Checks a value that a closure or a pattern binds. Names shadow each other: a test looks
@@ -711,22 +665,6 @@ enum AtField<'c> {
 fn newtype_inside<'a>(inner: &'a TypeRef, place: &Place<'a>) -> Place<'a> {
     let recv = &place.recv;
     Place::field(inner, quote!(#recv.0))
-}
-
-/// The type behind pointers, `null` and the names of newtypes.
-pub(super) fn inside<'t>(emitter: &'t Emitter<'_>, mut ty: &'t TypeRef) -> &'t TypeRef {
-    // A newtype around itself is a pending body, so this ends.
-    for _ in 0..32 {
-        ty = match ty {
-            TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,
-            TypeRef::Named(id) => match &emitter.shapes.get(*id).body {
-                Body::Newtype(inner) => inner,
-                _ => return ty,
-            },
-            _ => return ty,
-        };
-    }
-    ty
 }
 
 fn unboxed(ty: &TypeRef) -> &TypeRef {

@@ -40,9 +40,6 @@ const IMPORTED: &[&str] = &[
     "Violations",
 ];
 
-/// References that are followed from one alias to the next.
-const ALIASES: usize = 1000;
-
 /// A type name that nothing in a generated module bears already.
 fn type_name(wire: &str) -> String {
     let name = names::type_name(wire);
@@ -141,7 +138,7 @@ pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) options: &'a Options,
     pub(super) shapes: Shapes,
-    names: BTreeMap<SchemaId, String>,
+    pub(super) names: BTreeMap<SchemaId, String>,
     taken: BTreeSet<String>,
     bodies: BTreeMap<Conj, TypeRef>,
 }
@@ -193,75 +190,6 @@ impl Shaper<'_> {
             unique = format!("{name}{number}");
         }
         unique
-    }
-
-    /// Whether the contract or its owner names a schema. One that is `true` or `false` says too
-    /// little for that, unless it is a document: then nothing else stands for the document.
-    fn has_name(&self, id: SchemaId) -> bool {
-        let schema = self.graph.schema(id);
-        match schema.origin {
-            Origin::Root(_) => true,
-            _ if schema.boolean.is_some() => false,
-            Origin::Definition(_) | Origin::Component(_) => true,
-            Origin::Inline => self.options.names.contains_key(&id),
-        }
-    }
-
-    /// The schema of whose type this one is only another name, if there is one.
-    fn alias_of(&self, id: SchemaId) -> Option<SchemaId> {
-        let target = self.points_to(id)?;
-        // What has a name keeps it, and its documentation, when nothing that it leads to has one.
-        (!self.has_name(id) || self.leads_to_a_name(target)).then_some(target)
-    }
-
-    fn leads_to_a_name(&self, start: SchemaId) -> bool {
-        let mut at = start;
-        // Cycles of references were refused when they were settled.
-        for _ in 0..ALIASES {
-            match (self.has_name(at), self.points_to(at)) {
-                (true, _) => return true,
-                (false, Some(next)) => at = next,
-                (false, None) => return false,
-            }
-        }
-        false
-    }
-
-    /// Where a schema that is nothing but a reference points, if it is one.
-    fn points_to(&self, id: SchemaId) -> Option<SchemaId> {
-        let schema = self.graph.schema(id);
-        if !is_bare(schema) || self.options.replace.contains_key(&id) {
-            return None;
-        }
-        let target = match (schema.reference, schema.all_of.as_slice()) {
-            (Some(target), []) => target,
-            (None, [part]) => *part,
-            _ => return None,
-        };
-        // From a resource with dynamic anchors, `$dynamicRef`s behind the reference lead elsewhere
-        // than from the target itself (Core 8.2.3.2).
-        let anchors = &self.graph.resource(schema.resource).dynamic_anchors;
-        let stays = self.graph.schema(target).resource == schema.resource;
-        (stays || anchors.is_empty()).then_some(target)
-    }
-
-    /// Settles which schemas are only other names, and which say nothing.
-    fn settle_aliases(&mut self) {
-        for id in self.graph.ids() {
-            let mut at = id;
-            for _ in 0..ALIASES {
-                match self.alias_of(at) {
-                    Some(next) => at = next,
-                    None => break,
-                }
-            }
-            if at != id {
-                self.shapes.aliases.insert(id, at);
-            }
-            if says_nothing(self.graph.schema(id)) && !self.names.contains_key(&id) {
-                self.shapes.silent.insert(id);
-            }
-        }
     }
 
     pub(super) fn facts(&self, conj: &Conj) -> Facts {
@@ -739,7 +667,7 @@ pub(super) fn kind_name(types: Types) -> &'static str {
 }
 
 /// Whether nothing but annotations, `$ref` and `allOf` stands in a schema.
-fn is_bare(s: &Schema) -> bool {
+pub(super) fn is_bare(s: &Schema) -> bool {
     s.boolean != Some(false)
         && s.dynamic_reference.is_none()
         && s.types.is_none()
@@ -790,33 +718,4 @@ pub fn stem(uri: &str) -> String {
         stem = stem.strip_suffix(ending).unwrap_or(stem);
     }
     stem.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{
-        generate::Project,
-        load::Sources,
-        shape::{Body, TypeRef},
-    };
-
-    /// What stands for a whole document has a type, however little the document says.
-    #[test]
-    fn every_document_has_a_type() {
-        for text in
-            ["true", "false", "{}", r#"{"allOf": [{"type": "string"}]}"#, r##"{"$ref": "#/x", "x": true}"##]
-        {
-            let sources = Sources::from_texts(&[("some-text.json", "", text)]).unwrap();
-            let mut project = Project::default();
-            project.config.types.unknown_keywords = crate::config::UnknownKeywords::Ignore;
-            let contract = project.understand(sources).unwrap();
-            let [def] = contract.shapes.types.as_slice() else { panic!("{text}: {:?}", contract.shapes) };
-            assert_eq!(def.name, "SomeText", "{text}");
-            assert!(
-                matches!(def.body, Body::Newtype(TypeRef::Json | TypeRef::String)),
-                "{text}: {:?}",
-                def.body
-            );
-        }
-    }
 }
