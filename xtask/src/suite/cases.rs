@@ -215,6 +215,9 @@ mod tests {
             |text: &[u8]| of_file(Part::Required, "x.json", &Json::parse(text).unwrap()).unwrap_err();
         assert_eq!(refused(b"{}"), "not an array of groups");
         assert_eq!(refused(br#"[{"description": "a"}]"#), "no `tests`");
-        assert_eq!(refused(br#"[{"tests": [{"valid": 1}]}]"#), "`valid` is no boolean");
+        assert_eq!(
+            refused(br#"[{"description": "a", "schema": true, "tests": [{"valid": 1}]}]"#),
+            "`valid` is no boolean"
+        );
     }
 }

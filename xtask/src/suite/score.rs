@@ -341,3 +341,6 @@ impl Record {
         problems
     }
 }
+
+#[cfg(test)]
+mod tests;
