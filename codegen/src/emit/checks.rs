@@ -709,18 +709,24 @@ fn present(field: &Field, recv: &TokenStream) -> Check {
 }
 
 fn count_bounds(s: &Schema, body: &Struct, recv: &TokenStream) -> Check {
-    let always = body.fields.iter().filter(|f| f.required).count();
-    let always = (always > 0).then(|| Literal::usize_unsuffixed(always)).into_iter();
+    let least = body.fields.iter().filter(|f| f.required).count();
+    let always = (least > 0).then(|| Literal::usize_unsuffixed(least)).into_iter();
     let sometimes: Vec<Ident> =
         body.fields.iter().filter(|f| !f.required).map(|f| super::ident(&f.name)).collect();
     let count = quote!((#(#always +)* #recv.extra.len() #(+ usize::from(#recv.#sometimes.is_some()))*));
-    let min = s.min_properties.map(|m| {
+    let least = least as u64;
+    // What the required members settle is no comparison.
+    let min = s.min_properties.filter(|&m| m > least).map(|m| {
         let m = Literal::u64_unsuffixed(m);
         When(quote!(#count >= #m))
     });
     let max = s.max_properties.map(|m| {
-        let m = Literal::u64_unsuffixed(m);
-        When(quote!(#count <= #m))
+        let limit = Literal::u64_unsuffixed(m);
+        match m {
+            m if m < least => Never,
+            0 => When(quote!(#count == 0)),
+            _ => When(quote!(#count <= #limit)),
+        }
     });
     Check::all(min.into_iter().chain(max))
 }

@@ -26,6 +26,8 @@ pub mod const_members;
 pub mod const_without_type;
 #[path = "../cases/contains/expected/root.rs"]
 pub mod contains;
+#[path = "../cases/counts_settled/expected/root.rs"]
+pub mod counts_settled;
 #[path = "../cases/dependent_required/expected/root.rs"]
 pub mod dependent_required;
 #[path = "../cases/dependent_schemas/expected/root.rs"]
@@ -64,6 +66,8 @@ pub mod names_foreign;
 pub mod names_kept;
 #[path = "../cases/names_types/expected/root.rs"]
 pub mod names_types;
+#[path = "../cases/never_text/expected/root.rs"]
+pub mod never_text;
 #[path = "../cases/not_required/expected/root.rs"]
 pub mod not_required;
 #[path = "../cases/not_schema/expected/root.rs"]
@@ -167,6 +171,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "const_members" => models!(const_members: Input, KindValue),
         "const_without_type" => models!(const_without_type: Input),
         "contains" => models!(contains: Input),
+        "counts_settled" => models!(counts_settled: Input, InputAny, InputNever, InputNone, InputOne),
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
         "docs_odd_signs" => models!(docs_odd_signs: Input, InputTurn),
@@ -186,6 +191,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "names_foreign" => models!(names_foreign: Input, InputUnit),
         "names_kept" => models!(names_kept: Input, Part, Size),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
+        "never_text" => models!(never_text: Input),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
         "number_beyond_i64" => models!(number_beyond_i64: Input, Serial),
