@@ -89,7 +89,7 @@ Examples:
     /// For each draft that the generator reads: generates types and validators for every schema of
     /// the suite into one package, compiles it with warnings denied, and asks it about every case:
     /// the tables by themselves, and the type, which has to refuse what is invalid, take what is
-    /// valid and write it back equal. Then asks every type and its tables about the values of all
+    /// valid and write it back equal. The latest draft runs once more with the default options. Then asks every type and its tables about the values of all
     /// other schemas, which they have to answer alike. Compares with the score in
     /// tests/suite/score.toml. The suite is not part of the repository: name a copy, by DIR or in
     /// JSON_SCHEMA_TEST_SUITE, or say --fetch.

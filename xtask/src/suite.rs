@@ -19,7 +19,12 @@ use std::{
 };
 
 pub(crate) use self::cases::Draft;
-use self::{cases::Group, generate::Outcome, print::Run, score::Record};
+use self::{
+    cases::Group,
+    generate::{Outcome, Setting},
+    print::Run,
+    score::Record,
+};
 use crate::{Verdict, cli::SuiteArgs, style::complain};
 
 /// Where everything goes that this command makes.
@@ -51,25 +56,58 @@ fn carry_out(args: &SuiteArgs, root: &Path) -> Result<Vec<Run>, String> {
     };
     let record = Record::read(root)?;
     let drafts = args.draft.map_or(Draft::ALL.to_vec(), |draft| vec![draft]);
-    drafts.into_iter().map(|draft| of_draft(args, root, &suite, &record, draft)).collect()
+    let mut worlds: Vec<World> =
+        drafts.into_iter().map(|draft| World { draft, setting: Setting::Exact }).collect();
+    if args.draft.is_none_or(|draft| draft == Draft::Latest) {
+        worlds.insert(1, World { draft: Draft::Latest, setting: Setting::Defaults });
+    }
+    worlds.into_iter().map(|world| of_world(args, root, &suite, &record, world)).collect()
 }
 
-fn of_draft(
+/// What one package is made of.
+#[derive(Clone, Copy, Debug)]
+struct World {
+    draft: Draft,
+    setting: Setting,
+}
+
+impl World {
+    /// What the record and the report call it.
+    fn name(self) -> String {
+        let World { draft, setting } = self;
+        match setting {
+            Setting::Exact => draft.name().to_owned(),
+            Setting::Defaults => format!("{} by default", draft.name()),
+        }
+    }
+
+    /// Where its package lies.
+    fn folder(self) -> &'static str {
+        match (self.draft, self.setting) {
+            (Draft::Latest, Setting::Exact) => "2020-12",
+            (Draft::Draft2019, Setting::Exact) => "2019-09",
+            (Draft::Draft7, Setting::Exact) => "7",
+            (_, Setting::Defaults) => "defaults",
+        }
+    }
+}
+
+fn of_world(
     args: &SuiteArgs,
     root: &Path,
     suite: &Path,
     record: &Record,
-    draft: Draft,
+    world: World,
 ) -> Result<Run, String> {
-    let mut groups = cases::read(suite, draft)?;
+    let mut groups = cases::read(suite, world.draft)?;
     if let Some(only) = &args.only {
         groups.retain(|group| group.file.contains(only.as_str()));
     }
 
     let start = Instant::now();
-    let outcomes = generate::generate(&groups, suite);
+    let outcomes = generate::generate(&groups, suite, world.setting);
     let generating = start.elapsed();
-    let folder = root.join(TARGET).join(draft.folder());
+    let folder = root.join(TARGET).join(world.folder());
     let size = package::write(&outcomes, root, &folder)?;
 
     let start = Instant::now();
@@ -80,12 +118,21 @@ fn of_draft(
     let pairs = groups.iter().zip(&outcomes);
     let generated: Vec<&Group> =
         pairs.filter(|(_, outcome)| matches!(outcome, Outcome::Module(_))).map(|(group, _)| group).collect();
-    let mut score = score::judge(&groups, &outcomes, &package::ask(&folder, &generated)?);
-    score::across(&generated, &package::across(&folder, &groups)?, &mut score)?;
+    let mut score = score::judge(&groups, &outcomes, &package::ask(&folder, &generated)?, world.setting);
+    score::across(&generated, &package::across(&folder, &groups)?, world.setting, &mut score)?;
     let asking = start.elapsed();
 
-    let problems = record.compare(draft, &groups, &mut score);
+    let problems = record.compare(&world.name(), &groups, &mut score);
     // Of a part of the suite nothing was recorded.
     let problems = if args.only.is_some() { Vec::new() } else { problems };
-    Ok(Run { draft, score, size, generating, compiling, asking, problems })
+    Ok(Run {
+        name: world.name(),
+        suite: suite.to_path_buf(),
+        score,
+        size,
+        generating,
+        compiling,
+        asking,
+        problems,
+    })
 }

@@ -54,7 +54,7 @@ pub(super) struct Module {
 }
 
 /// Generates all groups, on as many threads as there are processors; in the order of the groups.
-pub(super) fn generate(groups: &[Group], suite: &Path) -> Vec<Outcome> {
+pub(super) fn generate(groups: &[Group], suite: &Path, setting: Setting) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Outcome)>> = Mutex::default();
     let put = |index, outcome| done.lock().unwrap_or_else(PoisonError::into_inner).push((index, outcome));
@@ -64,7 +64,7 @@ pub(super) fn generate(groups: &[Group], suite: &Path) -> Vec<Outcome> {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(group) = groups.get(index) else { break };
-                    put(index, of_group(group, suite).unwrap_or_else(Outcome::Refused));
+                    put(index, of_group(group, suite, setting).unwrap_or_else(Outcome::Refused));
                 }
             };
             if let Err(error) = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work) {
@@ -77,23 +77,39 @@ pub(super) fn generate(groups: &[Group], suite: &Path) -> Vec<Outcome> {
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// The options: what JSON Schema itself says, nothing assumed.
-fn config() -> Config {
-    Config {
-        output: Output { layout: Layout::Modules, client: false, server: false, runtime: None },
-        types: TypeOptions {
-            builders: Builders::None,
-            unbounded_integers: UnboundedIntegers::Exact,
-            implied_objects: false,
-            unknown_keywords: UnknownKeywords::Ignore,
-            ..TypeOptions::default()
-        },
-        ..Config::default()
+/// The options that a package is generated with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Setting {
+    /// What JSON Schema itself says, nothing assumed: a type holds whatever is valid.
+    Exact,
+    /// The generator's own defaults, which assume that `properties` mean an object and that
+    /// integers have 64 bits. What is valid only without that is refused by the types.
+    Defaults,
+}
+
+impl Setting {
+    fn config(self) -> Config {
+        let own = TypeOptions::default();
+        let types = match self {
+            Self::Exact => TypeOptions {
+                unbounded_integers: UnboundedIntegers::Exact,
+                implied_objects: false,
+                builders: Builders::None,
+                ..own
+            },
+            // Builders of everything, to see all of them compile.
+            Self::Defaults => TypeOptions { builders: Builders::All, ..own },
+        };
+        Config {
+            output: Output { layout: Layout::Modules, client: false, server: false, runtime: None },
+            types: TypeOptions { unknown_keywords: UnknownKeywords::Ignore, ..types },
+            ..Config::default()
+        }
     }
 }
 
-fn of_group(group: &Group, suite: &Path) -> Result<Outcome, String> {
-    let project = Project { config: config(), ..Project::default() };
+fn of_group(group: &Group, suite: &Path, setting: Setting) -> Result<Outcome, String> {
+    let project = Project { config: setting.config(), ..Project::default() };
     let text = group.schema.to_string();
     let generate = || {
         let mut sources = Sources::from_texts(&[("schema.json", "", &text)])?;

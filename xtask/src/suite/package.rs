@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
     fs,
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
 };
@@ -57,7 +57,8 @@ pub(super) fn write(outcomes: &[Outcome], root: &Path, folder: &Path) -> Result<
         modules.push(module);
     }
     let runtime = root.join("runtime");
-    files.insert("Cargo.toml", manifest(&runtime.to_string_lossy().replace('\\', "/")));
+    let runtime = runtime.to_string_lossy().replace('\\', "/");
+    files.insert("Cargo.toml", manifest(&program(folder), &runtime));
     files.insert("src/lib.rs", library(&modules));
     files.insert("src/table.rs", table(&modules));
     for (path, text) in RUNNER {
@@ -72,14 +73,27 @@ pub(super) fn write(outcomes: &[Outcome], root: &Path, folder: &Path) -> Result<
     Ok(size)
 }
 
-fn manifest(runtime: &str) -> String {
+/// Name of the package in a folder, and of its program.
+fn program(folder: &Path) -> String {
+    format!("suite-{}", folder.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Where all packages are built: what they depend on is compiled once.
+fn builds(folder: &Path) -> PathBuf {
+    folder.with_file_name("build")
+}
+
+fn manifest(name: &str, runtime: &str) -> String {
     format!(
         "# {HEADER}
 [package]
-name = \"suite\"
+name = \"{name}\"
 version = \"0.0.0\"
 edition = \"2024\"
 publish = false
+
+[lib]
+name = \"suite\"
 
 [dependencies]
 contract-runtime = {{ path = \"{runtime}\" }}
@@ -126,7 +140,10 @@ fn table(modules: &[&Module]) -> String {
 /// When cargo cannot be run, or the package does not compile without a warning.
 pub(super) fn build(folder: &Path) -> Result<(), String> {
     let mut command = cargo();
-    command.args(["build", "--quiet", "--offline"]).current_dir(folder).env_remove("CARGO_TARGET_DIR");
+    command
+        .args(["build", "--quiet", "--offline"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", builds(folder));
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(format!("what was generated does not compile without a warning: {}", folder.display())),
@@ -183,7 +200,8 @@ fn inside(value: &Json, values: &mut BTreeSet<String>) {
 
 /// Runs the runner over questions.
 fn converse(folder: &Path, arguments: &[&str], questions: &str) -> Result<String, String> {
-    let program = folder.join("target/debug").join(format!("suite{}", std::env::consts::EXE_SUFFIX));
+    let name = format!("{}{}", program(folder), std::env::consts::EXE_SUFFIX);
+    let program = builds(folder).join("debug").join(name);
     let mut command = Command::new(&program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut run = || {

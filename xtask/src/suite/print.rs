@@ -1,11 +1,11 @@
 //! What a run came to, for people and for programs.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 
 use super::{
-    cases::{Draft, Part},
+    cases::Part,
     package::Size,
     score::{Score, Tally, Wrong},
 };
@@ -17,7 +17,10 @@ const SHOWN: usize = 40;
 /// A run.
 #[derive(Debug)]
 pub(super) struct Run {
-    pub(super) draft: Draft,
+    /// `2020-12`
+    pub(super) name: String,
+    /// The copy of the suite.
+    pub(super) suite: PathBuf,
     pub(super) score: Score,
     pub(super) size: Size,
     pub(super) generating: Duration,
@@ -31,7 +34,7 @@ impl Run {
     /// For people: a table of the files, what is wrong, totals, times.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
-        let name = format!("draft {}", self.draft.name());
+        let name = format!("draft {}", self.name);
         let head = [&name, "groups", "cases", "validators", "types", "taken by the type alone"];
         let [name, groups, cases, validators, types, loose] = head;
         let _ = writeln!(
@@ -55,11 +58,16 @@ impl Run {
         for place in apart.iter().take(SHOWN) {
             let _ = writeln!(out, "  {place}");
         }
+        let assumed: usize = self.score.parts.values().map(|tally| tally.assumed).sum();
+        if assumed > 0 {
+            let _ = writeln!(out, "{assumed} valid values are not held, by what the options assume");
+        }
         let Size { modules, lines, bytes } = self.size;
         let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
         let _ = writeln!(
             out,
-            "\n{FAINT}{modules} modules, {lines} lines, {:.1} MB; generated in {}, compiled in {}, asked in {}{FAINT:#}",
+            "\n{FAINT}{}: {modules} modules, {lines} lines, {:.1} MB; generated in {}, compiled in {}, asked in {}{FAINT:#}",
+            self.suite.display(),
             bytes as f64 / 1e6,
             seconds(self.generating),
             seconds(self.compiling),
@@ -110,8 +118,8 @@ impl Run {
     /// For programs: one object a draft.
     pub(super) fn json(&self) -> String {
         let tally = |name: &str, tally: &Tally| {
-            let Tally { groups, cases, validators, types, loose } = tally;
-            json!({ "name": name, "groups": groups, "cases": cases, "validators": validators, "types": types, "loose": loose })
+            let Tally { groups, cases, validators, types, loose, assumed } = tally;
+            json!({ "name": name, "groups": groups, "cases": cases, "validators": validators, "types": types, "loose": loose, "assumed": assumed })
         };
         let wrong = |wrong: &Wrong| {
             let Wrong { file, group, case, valid, by, how, reason } = wrong;
@@ -122,7 +130,8 @@ impl Run {
         let files: Vec<Value> = files.iter().map(|(_, file, each)| tally(file, each)).collect();
         let Size { modules, lines, bytes } = self.size;
         let whole = json!({
-            "draft": self.draft.name(),
+            "draft": self.name,
+            "suite": self.suite,
             "parts": parts,
             "files": files,
             "wrong": list.iter().map(wrong).collect::<Vec<_>>(),
@@ -141,6 +150,6 @@ impl Run {
 }
 
 fn row(name: &str, tally: Tally) -> String {
-    let Tally { groups, cases, validators, types, loose } = tally;
+    let Tally { groups, cases, validators, types, loose, .. } = tally;
     format!("{name:<38} {groups:>6} {cases:>6} {validators:>10} {types:>6} {loose:>6}\n")
 }

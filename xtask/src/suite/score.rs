@@ -6,8 +6,8 @@ use contract_runtime::Json;
 use serde::Deserialize;
 
 use super::{
-    cases::{Case, Draft, Group, Part},
-    generate::{Module, Outcome},
+    cases::{Case, Group, Part},
+    generate::{Module, Outcome, Setting},
 };
 
 /// The record, from the root of the repository.
@@ -71,6 +71,8 @@ pub(super) struct Tally {
     pub(super) types: usize,
     /// Invalid values that a type can hold.
     pub(super) loose: usize,
+    /// Valid values that a type does not hold, by what the options assume.
+    pub(super) assumed: usize,
 }
 
 /// A case that came out wrong.
@@ -149,7 +151,7 @@ impl Answer<'_> {
 
 /// Compares what the suite says with what the generator and the runner said; `answers` are those
 /// of the groups that have a module, in order.
-pub(super) fn judge(groups: &[Group], outcomes: &[Outcome], answers: &[Json]) -> Score {
+pub(super) fn judge(groups: &[Group], outcomes: &[Outcome], answers: &[Json], setting: Setting) -> Score {
     let mut score = Score::default();
     let mut answers = answers.iter().map(Answer);
     for (group, outcome) in groups.iter().zip(outcomes) {
@@ -157,6 +159,7 @@ pub(super) fn judge(groups: &[Group], outcomes: &[Outcome], answers: &[Json]) ->
         for case in &group.cases {
             match outcome {
                 Outcome::Module(module) => match answers.next() {
+                    Some(answer) if setting.assumes(&answer, case.valid) => tally.assume(&answer),
                     Some(answer) => of_case(group, case, module, &answer, &mut tally, &mut score),
                     None => score.wrong.push(wrong(group, case, "both", "no answer".to_owned())),
                 },
@@ -175,7 +178,12 @@ pub(super) fn judge(groups: &[Group], outcomes: &[Outcome], answers: &[Json]) ->
 }
 
 /// Reads what the runner found across all groups; `generated` are those that have a module.
-pub(super) fn across(generated: &[&Group], answers: &str, score: &mut Score) -> Result<(), String> {
+pub(super) fn across(
+    generated: &[&Group],
+    answers: &str,
+    setting: Setting,
+    score: &mut Score,
+) -> Result<(), String> {
     let mut lines = answers.lines();
     let last = lines.next_back().unwrap_or_default();
     score.asked = last.parse().map_err(|_| format!("the runner ended with `{last}`"))?;
@@ -184,6 +192,9 @@ pub(super) fn across(generated: &[&Group], answers: &str, score: &mut Score) -> 
         let group = number.parse().ok().and_then(|number: usize| generated.get(number));
         let place = group.map(|group| format!("{}: {}", group.file, group.description)).unwrap_or_default();
         let how = Json::parse(answer.as_bytes()).map_err(|error| format!("{error}: {answer}"))?;
+        if setting.assumes(&Answer(&how), true) {
+            continue;
+        }
         score.apart.push(format!("{place}: {value}: {}", Answer(&how).how()));
     }
     Ok(())
@@ -232,19 +243,32 @@ fn wrong(group: &Group, case: &Case, by: &'static str, how: String) -> Wrong {
     }
 }
 
+impl Setting {
+    /// Whether a valid value that a type does not hold is left out by what the options assume.
+    fn assumes(self, answer: &Answer<'_>, valid: bool) -> bool {
+        self == Self::Defaults && valid && answer.tables_are_right(true) && !answer.is("read")
+    }
+}
+
 impl Tally {
+    fn assume(&mut self, answer: &Answer<'_>) {
+        self.validators += usize::from(answer.tables_are_right(true));
+        self.assumed += 1;
+    }
+
     fn add(&mut self, more: Self) {
         self.groups += more.groups;
         self.cases += more.cases;
         self.validators += more.validators;
         self.types += more.types;
         self.loose += more.loose;
+        self.assumed += more.assumed;
     }
 }
 
 impl Known {
-    fn is_of(&self, draft: Draft) -> bool {
-        self.draft.as_ref().is_none_or(|name| name == draft.name())
+    fn is_of(&self, draft: &str) -> bool {
+        self.draft.as_ref().is_none_or(|name| name == draft)
     }
 
     fn is(&self, wrong: &Wrong) -> bool {
@@ -282,8 +306,8 @@ impl Record {
         toml::from_str(&text).map_err(|error| format!("{RECORD}: {error}"))
     }
 
-    fn target(&self, draft: Draft, part: Part) -> Target {
-        let targets = self.drafts.get(draft.name()).copied().unwrap_or_default();
+    fn target(&self, draft: &str, part: Part) -> Target {
+        let targets = self.drafts.get(draft).copied().unwrap_or_default();
         match part {
             Part::Required => targets.required,
             Part::Optional => targets.optional,
@@ -292,7 +316,7 @@ impl Record {
     }
 
     /// Says of each wrong case what is known about it; everything that is worse than recorded.
-    pub(super) fn compare(&self, draft: Draft, groups: &[Group], score: &mut Score) -> Vec<String> {
+    pub(super) fn compare(&self, draft: &str, groups: &[Group], score: &mut Score) -> Vec<String> {
         let mut problems = Vec::new();
         let known: Vec<&Known> = self.known.iter().filter(|known| known.is_of(draft)).collect();
         for wrong in &mut score.wrong {

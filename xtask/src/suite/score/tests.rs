@@ -39,7 +39,7 @@ const TAKEN: &str =
 const REFUSED: &str = r#"{"tables":false,"quick":false,"read":false,"valid":false,"accepted":false,"same":false,"violations":[]}"#;
 
 fn tally(valid: [bool; 2], outcome: Outcome, answers: [&str; 2]) -> (Tally, Score) {
-    let score = judge(&[group(valid)], &[outcome], &answers.map(answer));
+    let score = judge(&[group(valid)], &[outcome], &answers.map(answer), Setting::Exact);
     (score.parts[&Part::Required], score)
 }
 
@@ -75,10 +75,25 @@ fn what_was_not_generated_is_wrong() {
 fn what_runs_across_groups_is_counted_and_told() {
     let mut score = Score::default();
     let group = group([true, true]);
-    across(&[&group], &format!("0 [1]\n{REFUSED}\n12"), &mut score).unwrap();
+    across(&[&group], &format!("0 [1]\n{REFUSED}\n12"), Setting::Exact, &mut score).unwrap();
     assert_eq!(score.asked, 12);
     assert!(score.apart[0].starts_with("x.json: group: [1]: not tables"), "{:?}", score.apart);
-    assert!(across(&[], "", &mut score).is_err());
+    assert!(across(&[], "", Setting::Exact, &mut score).is_err());
+}
+
+#[test]
+fn options_may_assume_that_less_is_held_and_never_that_more_is_valid() {
+    let unread = TAKEN.replace(
+        r#""read":true,"valid":true,"accepted":true,"same":true"#,
+        r#""read":false,"valid":false,"accepted":false,"same":false"#,
+    );
+    let asked = |answers: [&str; 2]| {
+        judge(&[group([true, false])], &[module()], &answers.map(answer), Setting::Defaults)
+    };
+    let score = asked([&unread, REFUSED]);
+    let found = score.parts[&Part::Required];
+    assert_eq!((found.validators, found.types, found.assumed, score.wrong.len()), (2, 1, 1, 0));
+    assert_eq!(asked([TAKEN, TAKEN]).wrong.len(), 1);
 }
 
 /// A record of the required part, and a known case.
@@ -96,8 +111,8 @@ fn problems(record: &Record, wrong: bool) -> Vec<String> {
     let group = group([true, true]);
     let first = if wrong { REFUSED } else { TAKEN };
     let groups = [group];
-    let mut score = judge(&groups, &[module()], &[answer(first), answer(TAKEN)]);
-    let mut problems = record.compare(Draft::Draft7, &groups, &mut score);
+    let mut score = judge(&groups, &[module()], &[answer(first), answer(TAKEN)], Setting::Exact);
+    let mut problems = record.compare("7", &groups, &mut score);
     let few = problems.pop();
     assert_eq!(few.as_deref(), Some("2 required cases: that is not the suite"));
     problems
