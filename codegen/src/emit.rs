@@ -3,11 +3,12 @@
 mod builders;
 mod checks;
 mod docs;
+pub mod enforced;
 mod records;
 mod scalars;
 mod unions;
 
-use std::{cell::RefCell, collections::BTreeMap, collections::BTreeSet};
+use std::{cell::RefCell, collections::BTreeMap, collections::BTreeSet, rc::Rc};
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -76,7 +77,7 @@ impl<'a> Emitter<'a> {
         for id in self.shapes.ids() {
             areas.entry(self.shapes.get(id).area.clone()).or_default().push(id);
         }
-        let checker = checks::Checker::new(self);
+        let checker = checks::Checker::new(self, Rc::new(checks::dynamic(self.graph)));
         areas
             .into_iter()
             .map(|(area, mut ids)| {

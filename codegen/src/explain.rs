@@ -6,7 +6,7 @@ mod operation;
 mod print;
 pub mod reason;
 
-pub use self::constraint::{Constraint, How, constraints};
+pub use self::constraint::{Constraint, Constraints, How};
 use crate::{
     generate::Contract,
     schema::SchemaId,
@@ -64,7 +64,7 @@ pub struct Part {
 /// # Errors
 /// The nearest name that there is, when nothing has this one.
 pub fn explain(contract: &Contract, name: &str) -> Result<Vec<Explanation>, Option<String>> {
-    let explainer = Explainer { contract };
+    let explainer = Explainer { contract, constraints: Constraints::new(contract) };
     let found = find::find(contract, name);
     if found.is_empty() {
         return Err(find::nearest(contract, name));
@@ -84,6 +84,7 @@ enum Target {
 
 struct Explainer<'a> {
     contract: &'a Contract,
+    constraints: Constraints<'a>,
 }
 
 impl Explainer<'_> {
@@ -163,7 +164,7 @@ impl Explainer<'_> {
             ty: reason::name(self.contract, &field.ty),
             presence: presence.to_owned(),
             description: self.description(&field.conj, field.describe),
-            rules: rules(constraint::member_constraints(self.contract, field, &covered)),
+            rules: rules(self.constraints.of_member(field, &covered)),
         })
     }
 
@@ -204,7 +205,7 @@ impl Explainer<'_> {
             origins: self.origins(&field.conj),
             description: part.description,
             form,
-            rules: rules(constraint::member_constraints(self.contract, field, &[])),
+            rules: rules(self.constraints.of_member(field, &[])),
             parts: Vec::new(),
         }
     }
@@ -241,7 +242,7 @@ impl Explainer<'_> {
     }
 
     fn rules(&self, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Rule> {
-        rules(constraints(self.contract, conj, ty, covered))
+        rules(self.constraints.at(conj, ty, covered))
     }
 
     fn description(&self, conj: &Conj, first: Option<SchemaId>) -> Option<String> {

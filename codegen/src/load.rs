@@ -5,6 +5,7 @@
 
 pub(crate) mod files;
 pub(crate) mod json;
+mod metaschemas;
 pub(crate) mod uri;
 pub(crate) mod yaml;
 
@@ -174,7 +175,7 @@ impl Sources {
     }
 
     /// Reads the document that a URI names, when a mount, an offer or a file beside the
-    /// referring one answers. `Ok(false)` when nothing does; problems of a document that is
+    /// referring one answers, or when it is a meta-schema of 2020-12. `Ok(false)` when nothing does; problems of a document that is
     /// there but cannot be read go to `problems`.
     pub(crate) fn demand(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
         let key = uri::key(uri);
@@ -186,7 +187,12 @@ impl Sources {
             self.names.insert(key, id);
             return true;
         }
-        let Some(path) = self.path_of(uri, from) else { return false };
+        let Some(path) = self.path_of(uri, from) else {
+            let Some((name, text)) = metaschemas::find(&key) else { return false };
+            let id = self.add(name.to_owned(), None, text.as_bytes(), uri, false, problems);
+            self.names.insert(key, id);
+            return true;
+        };
         let known = self.retrievals.iter().position(|each| each.path.as_ref() == Some(&path));
         if let Some(known) = known {
             self.names.insert(key, SourceId(u32::try_from(known).unwrap_or(u32::MAX)));

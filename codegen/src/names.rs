@@ -132,6 +132,10 @@ fn spell(wire: &str) -> String {
             '*' => out.push_str(" star "),
             '/' if wire.len() == 1 => out.push_str(" slash "),
             '$' => out.push(' '),
+            // The compiler composes marks with their letters, and then two names may be one.
+            '\u{300}'..='\u{36f}' => {}
+            // For the same reason: `Å`, the sign, is `Å`, the letter.
+            '\u{2100}'..='\u{214f}' => out.push_str(&format!(" U{:X} ", u32::from(c))),
             c if unicode_ident::is_xid_continue(c) => out.push(c),
             _ => out.push(' '),
         }
@@ -169,6 +173,8 @@ mod tests {
             ("$ref", "Ref", "r#ref"),
             ("Option", "OptionValue", "option"),
             ("größe", "Größe", "größe"),
+            ("e\u{301}", "E", "e"),
+            ("\u{212b}", "U212b", "u212b"),
             ("exchange.stock.read", "ExchangeStockRead", "exchange_stock_read"),
         ] {
             assert_eq!((type_name(wire), field_name(wire)), (ty.into(), field.into()), "{wire}");

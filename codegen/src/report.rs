@@ -1,15 +1,17 @@
 //! What a run made of a contract: its types, where they are looser than the schemas and what
 //! enforces the rest, what was assumed, what engines lost, what is proven.
 
+mod open;
 mod print;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+pub use self::open::LeftOpen;
 use crate::{
     config::Config,
-    explain::{How, constraint, reason, whereabouts},
+    explain::{Constraint, Constraints, How, reason, whereabouts},
     generate::{Contract, Generated},
     lower::Loss,
     proof::Proof,
@@ -123,29 +125,34 @@ fn places(contract: &Contract) -> Vec<(String, Conj, TypeRef)> {
     out
 }
 
-fn constraints(contract: &Contract) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
+/// Every constraint of the contract with what enforces it, each once: a schema that several
+/// places share is written once.
+#[must_use]
+pub fn carried(contract: &Contract) -> Vec<Constraint> {
+    let constraints = Constraints::new(contract);
     let mut all = Vec::new();
     for id in contract.shapes.ids() {
         let def = contract.shapes.get(id);
-        all.extend(constraint::constraints(contract, &def.conj, &TypeRef::Named(id), &[]));
+        all.extend(constraints.at(&def.conj, &TypeRef::Named(id), &[]));
         if let Body::Struct(body) = &def.body {
-            all.extend(
-                body.fields.iter().flat_map(|field| constraint::member_constraints(contract, field, &[])),
-            );
+            all.extend(body.fields.iter().flat_map(|field| constraints.of_member(field, &[])));
         }
     }
-    let mut out: BTreeMap<&'static str, BTreeMap<How, usize>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    for found in all {
-        // A schema that several places share is written once.
-        if seen.insert((found.schema, found.keyword, found.value)) {
-            *out.entry(found.keyword).or_default().entry(found.how).or_default() += 1;
-        }
+    all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
+    all
+}
+
+fn constraints(contract: &Contract) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
+    let mut out: BTreeMap<&'static str, BTreeMap<How, usize>> = BTreeMap::new();
+    for found in carried(contract) {
+        *out.entry(found.keyword).or_default().entry(found.how).or_default() += 1;
     }
     out
 }
 
 fn looser(contract: &Contract) -> Vec<Looser> {
+    let constraints = Constraints::new(contract);
     let mut out = Vec::new();
     for (name, conj, ty) in places(contract) {
         let facts = Facts::of(&contract.graph, &conj, contract.options.implied_objects);
@@ -153,8 +160,7 @@ fn looser(contract: &Contract) -> Vec<Looser> {
         let mut say = |what: String, enforced: &'static str| {
             out.push(Looser { name: name.clone(), place: place.clone().unwrap_or_default(), what, enforced });
         };
-        let says_something =
-            constraint::constraints(contract, &conj, &ty, &[]).iter().any(|c| c.how == How::Tables);
+        let says_something = constraints.at(&conj, &ty, &[]).iter().any(|c| c.how == How::Tables);
         match &ty {
             TypeRef::Json if says_something => {
                 say(format!("a JSON value: {}", reason::json(contract, &conj)), "the tables");

@@ -4,6 +4,7 @@
 //! say (`if`/`then`, `dependentRequired`, `not`, bounds) never changes it; checks carry that.
 //! A place in the contract is described by a [`Conj`]: all the schemas that hold there at once.
 
+mod aliases;
 mod boxes;
 mod build;
 mod facts;

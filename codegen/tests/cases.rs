@@ -15,6 +15,12 @@
 //! `cases_output.rs`, which compiles none of it and so can repair it:
 //! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
 #![recursion_limit = "512"]
+#![allow(
+    confusable_idents,
+    mixed_script_confusables,
+    uncommon_codepoints,
+    reason = "names of `names_foreign`, which its notes ask for"
+)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 #[path = "harness/api_promises.rs"]
@@ -33,6 +39,8 @@ mod instances;
 mod judge;
 #[path = "harness/model.rs"]
 pub mod model;
+#[path = "harness/open.rs"]
+mod open;
 #[path = "harness/outside.rs"]
 pub mod outside;
 #[path = "harness/promises.rs"]

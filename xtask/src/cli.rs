@@ -1,8 +1,10 @@
 //! The command line: names, help, examples. What the commands do is in their modules.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
-use crate::drift;
+use crate::{drift, suite::Draft};
 
 /// The commands of those who work on this repository.
 ///
@@ -96,6 +98,26 @@ Examples:
   cargo xtask compare openapi.json
   cargo xtask compare a.yaml b.json --tools ~/generators/bin --json")]
     Compare(CompareArgs),
+    /// Run the official JSON-Schema-Test-Suite through generated code.
+    ///
+    /// For each draft that the generator reads: generates types and validators for every schema of
+    /// the suite into one package, compiles it with warnings denied, and asks it about every case:
+    /// the tables by themselves, and the type, which has to refuse what is invalid, take what is
+    /// valid and write it back equal. The latest draft runs once more with the default options. Then asks every type and its tables about the values of all
+    /// other schemas, which they have to answer alike. Compares with the score in
+    /// tests/suite/score.toml. The suite is not part of the repository: name a copy, by DIR or in
+    /// JSON_SCHEMA_TEST_SUITE, or say --fetch.
+    #[command(after_help = "Exit codes:
+  0  the score is the recorded one, or better
+  1  a case is wrong that is not recorded as such
+  2  there is no copy of the suite, or what was generated cannot be compiled and run
+
+Examples:
+  git clone --depth 1 https://github.com/json-schema-org/JSON-Schema-Test-Suite target/json-schema-test-suite
+  cargo xtask suite target/json-schema-test-suite
+  cargo xtask suite --fetch
+  cargo xtask suite --draft 2020-12 --only unevaluated")]
+    Suite(SuiteArgs),
     /// Run everything that CI checks.
     ///
     /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
@@ -148,6 +170,26 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Vec<std::path::PathBuf>,
     /// Print JSON, one object a line for each document and generator
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `suite`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SuiteArgs {
+    /// A copy of the suite: the folder with tests/ and remotes/
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Unpack the copy that PyPI's `jsonschema` carries in its source distribution, by `pip` and `tar`
+    #[arg(long, conflicts_with = "folder")]
+    pub(crate) fetch: bool,
+    /// Only this draft, not all that the generator reads
+    #[arg(long, value_name = "DRAFT")]
+    pub(crate) draft: Option<Draft>,
+    /// Only files with this in their names; the score is not compared then
+    #[arg(long, value_name = "PART")]
+    pub(crate) only: Option<String>,
+    /// Print JSON, one object a draft: parts, files, what is wrong, times
     #[arg(long)]
     pub(crate) json: bool,
 }

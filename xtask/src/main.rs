@@ -13,6 +13,7 @@ mod problem;
 mod regen;
 mod repository;
 mod style;
+mod suite;
 mod test;
 mod tidy;
 
@@ -78,6 +79,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Tidy(args) => tidy::run(args, root).into(),
         Command::Test(args) => test::run(args, root).into(),
         Command::Compare(args) => compare::run(args, root).into(),
+        Command::Suite(args) => suite::run(args, root).into(),
         Command::Ci(args) => ci::run(args, root).into(),
     }
 }

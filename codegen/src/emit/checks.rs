@@ -6,12 +6,14 @@
 
 mod condition;
 mod containers;
+mod focus;
 mod scalars;
 mod texts;
 
 use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
 };
 
 use contract_runtime::Json;
@@ -24,7 +26,8 @@ use crate::{
     shape::{Body, Conj, Facts, Field, KindVariant, Struct, Tagged, TypeDef, TypeId, TypeRef},
 };
 
-pub(super) use self::condition::Check;
+use self::focus::Focus;
+pub(super) use self::{condition::Check, focus::inside};
 use self::{
     condition::Check::{Always, Either, Never, When},
     scalars::{allows, int_keywords, number_keywords},
@@ -106,16 +109,20 @@ pub(super) struct Checker<'a> {
     visits: Cell<u32>,
     /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
     /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
-    dynamic: BTreeSet<SchemaId>,
+    dynamic: Rc<BTreeSet<SchemaId>>,
+    focus: Option<Focus<'a>>,
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(emitter: &'a Emitter<'a>) -> Self {
-        Self { emitter, trivial: RefCell::default(), visits: Cell::new(0), dynamic: dynamic(emitter.graph) }
+    pub(super) fn new(emitter: &'a Emitter<'a>, dynamic: Rc<BTreeSet<SchemaId>>) -> Self {
+        Self { emitter, trivial: RefCell::default(), visits: Cell::new(0), dynamic, focus: None }
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {
-        self.emitter.graph.schema(id)
+        match &self.focus {
+            Some(focus) if focus.id == id => focus.part,
+            _ => self.emitter.graph.schema(id),
+        }
     }
 
     /// Checks a value that a closure or a pattern binds. Names shadow each other: a test looks
@@ -179,6 +186,9 @@ impl<'a> Checker<'a> {
 
     /// Whether a type's check is always true.
     pub(super) fn is_trivial(&self, id: TypeId) -> bool {
+        if let Some(focus) = &self.focus {
+            return focus.whole.is_trivial(id);
+        }
         if let Some(&known) = self.trivial.borrow().get(&id) {
             return known;
         }
@@ -293,7 +303,7 @@ impl<'a> Checker<'a> {
                 None => When(quote!(#recv.extra.contains_key(#name))),
             });
         }
-        for (name, property) in &s.properties {
+        for (name, property) in s.properties.iter().filter(|_| self.asks(s, "properties")) {
             check = check.and(match field(name) {
                 Some(f) if own && f.conj.ids.contains(property) => Always,
                 Some(f) => self.at_field(f, recv, &AtField::One(*property), depth),
@@ -330,7 +340,7 @@ impl<'a> Checker<'a> {
         let mut check = Always;
         let values_ty = body.additional.as_ref().unwrap_or(&TypeRef::Json);
         let each = |test: TokenStream| When(quote!(#recv.extra.iter().all(|(name, value)| #test)));
-        for (pattern, schema) in &s.pattern_properties {
+        for (pattern, schema) in s.pattern_properties.iter().filter(|_| self.asks(s, "patternProperties")) {
             let Some(constant) = self.emitter.tables.pattern(pattern) else { continue };
             for field in body.fields.iter().filter(|f| self.emitter.tables.is_match(pattern, &f.wire)) {
                 check = check.and(self.at_field(field, recv, &AtField::One(*schema), depth));
@@ -448,6 +458,9 @@ impl<'a> Checker<'a> {
 
     /// The check that the value's own type brings, when it checks exactly this.
     fn own_check(&self, conj: &Conj, place: &Place<'a>) -> Option<Check> {
+        if self.focus.is_some_and(|focus| conj.ids.contains(&focus.id)) {
+            return None;
+        }
         let TypeRef::Named(id) = unboxed(place.ty) else { return None };
         let def = self.emitter.shapes.get(*id);
         let same = def.conj == *conj || def.conj == self.emitter.normal(conj);
@@ -617,7 +630,13 @@ impl<'a> Checker<'a> {
         depth: u8,
     ) -> Check {
         // The branch for null was put aside with its union; the union as a whole still allows it.
-        let null = Check::known(chosen.contains(&id) || self.emitter.tables.is_valid(id, &Json::Null));
+        let s = self.graph_schema(id);
+        let null = if self.is_focus(s) && s.children().next().is_none() {
+            allows(s, &Json::Null, Types::NULL)
+        } else {
+            chosen.contains(&id) || self.emitter.tables.is_valid(id, &Json::Null)
+        };
+        let null = Check::known(null);
         match (null, self.bound(inner, |value| self.schema_at(id, value, chosen, depth - 1))) {
             (Always, Always) => Always,
             (Never, Never) => Never,
@@ -651,7 +670,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The schemas from which a `$dynamicRef` can be reached.
-fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
+pub(super) fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
     let mut parents: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
     let mut found = BTreeSet::new();
     let mut work = Vec::new();
@@ -728,18 +747,24 @@ fn present(field: &Field, recv: &TokenStream) -> Check {
 }
 
 fn count_bounds(s: &Schema, body: &Struct, recv: &TokenStream) -> Check {
-    let always = body.fields.iter().filter(|f| f.required).count();
-    let always = (always > 0).then(|| Literal::usize_unsuffixed(always)).into_iter();
+    let least = body.fields.iter().filter(|f| f.required).count();
+    let always = (least > 0).then(|| Literal::usize_unsuffixed(least)).into_iter();
     let sometimes: Vec<Ident> =
         body.fields.iter().filter(|f| !f.required).map(|f| super::ident(&f.name)).collect();
     let count = quote!((#(#always +)* #recv.extra.len() #(+ usize::from(#recv.#sometimes.is_some()))*));
-    let min = s.min_properties.map(|m| {
+    let least = least as u64;
+    // What the required members settle is no comparison.
+    let min = s.min_properties.filter(|&m| m > least).map(|m| {
         let m = Literal::u64_unsuffixed(m);
         When(quote!(#count >= #m))
     });
     let max = s.max_properties.map(|m| {
-        let m = Literal::u64_unsuffixed(m);
-        When(quote!(#count <= #m))
+        let limit = Literal::u64_unsuffixed(m);
+        match m {
+            m if m < least => Never,
+            0 => When(quote!(#count == 0)),
+            _ => When(quote!(#count <= #limit)),
+        }
     });
     Check::all(min.into_iter().chain(max))
 }

@@ -96,6 +96,7 @@ pub(crate) fn doc_lines(paragraphs: &[String]) -> TokenStream {
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut code = false;
+    let text = text.replace("\r\n", "\n");
     let mut rest = text.trim();
     while let Some(c) = rest.chars().next() {
         if c == '`' {
@@ -116,7 +117,11 @@ pub fn markdown(text: &str) -> String {
         if !code && matches!(c, '<' | '[' | ']') {
             out.push('\\');
         }
-        out.push(c);
+        if is_unprintable(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
         rest = &rest[c.len_utf8()..];
     }
     if code {
@@ -124,6 +129,13 @@ pub fn markdown(text: &str) -> String {
         out = out.replace('`', "\\`");
     }
     out
+}
+
+/// What no comment may hold as it is: control characters, and marks that turn the direction of
+/// text, which the compiler refuses since they can hide code.
+fn is_unprintable(c: char) -> bool {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 /// The limits of a place in words: `1 to 128 characters; matches …`.
@@ -187,6 +199,7 @@ mod tests {
             ("`Vec<u8>` and [x]", "`Vec<u8>` and \\[x\\]"),
             ("see https://example.org/a.", "see <https://example.org/a>."),
             ("one ` mark", "one \\` mark"),
+            ("two\r\nlines, a\rreturn, \u{202e}back", "two\nlines, a\\rreturn, \\u{202e}back"),
         ] {
             assert_eq!(markdown(text), expect);
         }

@@ -1,41 +1,17 @@
 //! Every constraint of a place, and what enforces it: the type, its check, or the tables.
 //!
-//! The rules here retell those of `emit::checks` and `shape`; which engine drops what comes
-//! from trying them (typify 0.8, progenitor 0.15 on OpenAPI 3.0.3).
+//! What enforces a constraint is asked of the code that writes the checks; which engine drops
+//! what comes from trying them (typify 0.8, progenitor 0.15 on OpenAPI 3.0.3).
 
 use contract_runtime::{Json, Number};
 
+pub use crate::emit::enforced::How;
 use crate::{
+    emit::enforced::Enforcement,
     generate::Contract,
     schema::{Schema, SchemaId, Types},
-    shape::{Body, Conj, Facts, Field, TypeRef},
+    shape::{Conj, Facts, Field, TypeRef},
 };
-
-/// What enforces a constraint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum How {
-    /// Reading fails without it, and nothing else can be built.
-    Type,
-    /// `is_valid` compares fields.
-    Check,
-    /// `is_valid` asks the tables of the schemas.
-    Tables,
-    /// Nothing: the owner's own type does.
-    Owner,
-}
-
-impl How {
-    /// In words: `by the type`.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Type => "by the type",
-            Self::Check => "by `is_valid`",
-            Self::Tables => "by `is_valid` through the tables",
-            Self::Owner => "by the type that replaces it",
-        }
-    }
-}
 
 /// One keyword of one schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,39 +54,109 @@ pub fn dropped_by(keyword: &str, value: &str) -> &'static [&'static str] {
     }
 }
 
-/// Every constraint at a place of the given type, conditions included.
-///
-/// `covered` are schemas whose constraints are listed elsewhere, since a named type has them.
-#[must_use]
-pub fn constraints(contract: &Contract, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Constraint> {
-    let facts = Facts::of(&contract.graph, conj, contract.options.implied_objects);
-    let mut out = Vec::new();
-    let contextual = facts.members.iter().any(|&id| is_contextual(contract.graph.schema(id)));
-    for &id in facts.members.iter().filter(|id| !covered.contains(id)) {
-        let schema = contract.graph.schema(id);
-        let place = At { contract, ty, contextual };
-        let mut say = |keyword: &'static str, value: String| {
-            let how = place.how(keyword, schema);
-            out.push(Constraint { keyword, value: clip(&value), how, schema: id });
-        };
-        values(schema, &mut say);
-        structure(schema, &mut say);
-    }
-    out
+/// Lists the constraints of a contract's places.
+#[derive(Debug)]
+pub struct Constraints<'a> {
+    contract: &'a Contract,
+    enforcement: Enforcement<'a>,
 }
 
-/// The same for a member of a struct: a constant without a field is what the type stands for.
-#[must_use]
-pub fn member_constraints(contract: &Contract, field: &Field, covered: &[SchemaId]) -> Vec<Constraint> {
-    let mut all = constraints(contract, &field.conj, &field.ty, covered);
-    if field.omitted {
-        all.iter_mut().for_each(|each| each.how = How::Type);
+impl<'a> Constraints<'a> {
+    /// Prepares to list.
+    #[must_use]
+    pub fn new(contract: &'a Contract) -> Self {
+        let Contract { graph, shapes, tables, options, .. } = contract;
+        Self { contract, enforcement: Enforcement::new(graph, shapes, tables, options.implied_objects) }
     }
-    all
+
+    /// Every constraint at a place of the given type.
+    ///
+    /// `covered` are schemas whose constraints are listed elsewhere, since a named type has them.
+    #[must_use]
+    pub fn at(&self, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Constraint> {
+        let facts = Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects);
+        let mut out = Vec::new();
+        for &id in facts.members.iter().filter(|id| !covered.contains(id)) {
+            let schema = self.contract.graph.schema(id);
+            let mut say = |keyword: &'static str, value: String| {
+                let how = self.enforcement.how((conj, ty), id, keyword, &only(schema, keyword));
+                out.push(Constraint { keyword, value: clip(&value), how, schema: id });
+            };
+            values(schema, &mut say);
+            // The members of a struct are listed one by one.
+            if !schema.properties.is_empty() && !self.enforcement.is_struct(ty) {
+                let names: Vec<&str> = schema.properties.iter().map(|(name, _)| name.as_str()).collect();
+                say("properties", names.join(", "));
+            }
+            structure(schema, &mut say);
+        }
+        out
+    }
+
+    /// The same for a member of a struct: a constant without a field is what the type stands for.
+    #[must_use]
+    pub fn of_member(&self, field: &Field, covered: &[SchemaId]) -> Vec<Constraint> {
+        let mut all = self.at(&field.conj, &field.ty, covered);
+        if field.omitted {
+            all.iter_mut().for_each(|each| each.how = How::Type);
+        }
+        all
+    }
 }
 
-fn is_contextual(s: &Schema) -> bool {
-    s.dynamic_reference.is_some() || s.unevaluated_items.is_some() || s.unevaluated_properties.is_some()
+/// A schema with one of its keywords, and those that this one needs to be understood.
+pub(crate) fn only(s: &Schema, keyword: &str) -> Schema {
+    let mut part = Schema {
+        place: s.place.clone(),
+        resource: s.resource,
+        location: s.location.clone(),
+        ..Schema::default()
+    };
+    match keyword {
+        "false" => part.boolean = s.boolean,
+        "type" => part.types = s.types,
+        "enum" => part.enumeration.clone_from(&s.enumeration),
+        "const" => part.constant.clone_from(&s.constant),
+        "minimum" => part.minimum.clone_from(&s.minimum),
+        "maximum" => part.maximum.clone_from(&s.maximum),
+        "exclusiveMinimum" => part.exclusive_minimum.clone_from(&s.exclusive_minimum),
+        "exclusiveMaximum" => part.exclusive_maximum.clone_from(&s.exclusive_maximum),
+        "multipleOf" => part.multiple_of.clone_from(&s.multiple_of),
+        "minLength" => part.min_length = s.min_length,
+        "maxLength" => part.max_length = s.max_length,
+        "pattern" => part.pattern.clone_from(&s.pattern),
+        "minItems" => part.min_items = s.min_items,
+        "maxItems" => part.max_items = s.max_items,
+        "uniqueItems" => part.unique_items = s.unique_items,
+        "contains" => part.contains.clone_from(&s.contains),
+        "prefixItems" => part.prefix_items.clone_from(&s.prefix_items),
+        "items" => {
+            part.prefix_items.clone_from(&s.prefix_items);
+            part.items = s.items;
+        }
+        "unevaluatedItems" => part.unevaluated_items = s.unevaluated_items,
+        "properties" => part.properties.clone_from(&s.properties),
+        "patternProperties" => part.pattern_properties.clone_from(&s.pattern_properties),
+        "additionalProperties" => {
+            part.properties.clone_from(&s.properties);
+            part.pattern_properties.clone_from(&s.pattern_properties);
+            part.additional_properties = s.additional_properties;
+        }
+        "unevaluatedProperties" => part.unevaluated_properties = s.unevaluated_properties,
+        "propertyNames" => part.property_names = s.property_names,
+        "required" => part.required.clone_from(&s.required),
+        "minProperties" => part.min_properties = s.min_properties,
+        "maxProperties" => part.max_properties = s.max_properties,
+        "dependentRequired" => part.dependent_required.clone_from(&s.dependent_required),
+        "dependentSchemas" => part.dependent_schemas.clone_from(&s.dependent_schemas),
+        "anyOf" => part.any_of.clone_from(&s.any_of),
+        "oneOf" => part.one_of.clone_from(&s.one_of),
+        "not" => part.not = s.not,
+        "if" => (part.condition, part.then, part.otherwise) = (s.condition, s.then, s.otherwise),
+        "$dynamicRef" => part.dynamic_reference.clone_from(&s.dynamic_reference),
+        _ => return s.clone(),
+    }
+    part
 }
 
 /// Keywords whose value is the constraint.
@@ -187,6 +233,9 @@ fn structure(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
     if !s.prefix_items.is_empty() {
         say("prefixItems", format!("{} positions", s.prefix_items.len()));
     }
+    if s.items.is_some() {
+        say("items", "elements".to_owned());
+    }
     if !s.any_of.is_empty() {
         say("anyOf", count(s.any_of.len()));
     }
@@ -211,79 +260,6 @@ fn structure(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
     }
     if s.dynamic_reference.is_some() {
         say("$dynamicRef", "depends on where it is reached from".to_owned());
-    }
-}
-
-/// A place whose type is known.
-struct At<'a> {
-    contract: &'a Contract,
-    ty: &'a TypeRef,
-    contextual: bool,
-}
-
-impl At<'_> {
-    fn how(&self, keyword: &str, schema: &Schema) -> How {
-        let body = self.body();
-        match (self.inner(), body) {
-            (TypeRef::Replaced(..), _) => return How::Owner,
-            (TypeRef::Json, _) => return How::Tables,
-            _ => {}
-        }
-        let records = matches!(body, Some(Body::Struct(_)));
-        match keyword {
-            "type" => match (self.inner(), schema.types) {
-                // `Number` holds fractions, an exact whole number has to be checked.
-                (TypeRef::Number, Some(types)) if !types.contains(Types::NUMBER) => How::Check,
-                _ => How::Type,
-            },
-            "required" if records || matches!(body, Some(Body::Tagged(_))) => How::Type,
-            "enum" | "const" => match (self.inner(), body) {
-                (_, Some(Body::Enum(list))) if !list.open => How::Type,
-                (_, Some(Body::Struct(_) | Body::Tagged(_))) => How::Tables,
-                (TypeRef::Vec(_) | TypeRef::Map(_) | TypeRef::Tuple(_), _) => How::Tables,
-                _ => How::Check,
-            },
-            "minItems" | "maxItems" | "prefixItems" if matches!(self.inner(), TypeRef::Tuple(_)) => How::Type,
-            "oneOf" | "anyOf" => match body {
-                Some(Body::Tagged(tagged)) if !tagged.open => How::Type,
-                Some(Body::ByKind(_)) => How::Type,
-                Some(Body::Enum(_)) => How::Type,
-                _ => How::Check,
-            },
-            "contains"
-            | "prefixItems"
-            | "$dynamicRef"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "false" => How::Tables,
-            "dependentSchemas" if !records => How::Tables,
-            _ if self.contextual => How::Tables,
-            _ => How::Check,
-        }
-    }
-
-    /// The type behind pointers, `null` and the names of newtypes.
-    fn inner(&self) -> &TypeRef {
-        let mut ty = self.ty;
-        // A newtype around itself is a pending body, so this ends.
-        for _ in 0..32 {
-            ty = match ty {
-                TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,
-                TypeRef::Named(id) => match &self.contract.shapes.get(*id).body {
-                    Body::Newtype(inner) => inner,
-                    _ => return ty,
-                },
-                _ => return ty,
-            };
-        }
-        ty
-    }
-
-    fn body(&self) -> Option<&Body> {
-        match self.inner() {
-            TypeRef::Named(id) => Some(&self.contract.shapes.get(*id).body),
-            _ => None,
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::ident,
     render::{self, Files, Module},
+    shape::{Body, Shapes},
 };
 
 /// Modules by name: lines of documentation, items, and the feature that they stand behind; one
@@ -36,6 +37,7 @@ pub(super) fn print(
         modules.values_mut().for_each(|(.., feature)| *feature = None);
     }
     let limit = limit(contract, output.layout, diagnostics);
+    let foreign = foreign(contract, output.layout, diagnostics);
     let about = about(contract);
     let modules = modules.into_iter().map(|(name, (doc, tokens, feature))| {
         let doc = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some("")));
@@ -44,7 +46,7 @@ pub(super) fn print(
     });
     let (mut modules, features): (Vec<Module>, Vec<Option<&str>>) = modules.unzip();
     if output.layout != Layout::File {
-        modules.push(root(output.layout, about.clone(), limit.as_deref(), &modules, &features));
+        modules.push(root(output.layout, about.clone(), &quote!(#limit #foreign), &modules, &features));
     }
     let mut texts = Vec::new();
     for (module, printed) in modules.iter().zip(render::modules(&modules)) {
@@ -72,17 +74,48 @@ pub(super) fn print(
 
 /// What the compiler has to be told about deep types: an attribute where the root of the crate is
 /// the generator's, a note where it is not.
-fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<String> {
+fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
     // The compiler's own limit is 128, and it descends a few steps for each type.
     let depth = contract.shapes.depth();
     let limit = (depth > COMFORTABLE_DEPTH).then(|| (depth * 8).to_string())?;
-    if layout != Layout::Crate {
-        let message =
-            format!("{depth} types stand inside each other, more than the compiler allows by itself");
-        let help = format!("write `#![recursion_limit = \"{limit}\"]` at the top of your lib.rs");
-        diagnostics.push(Diagnostic::note("deep-types", message).help(help));
+    if layout == Layout::Crate {
+        return Some(quote!(#![recursion_limit = #limit]));
     }
-    Some(limit)
+    let message = format!("{depth} types stand inside each other, more than the compiler allows by itself");
+    let help = format!("write `#![recursion_limit = \"{limit}\"]` at the top of your lib.rs");
+    diagnostics.push(Diagnostic::note("deep-types", message).help(help));
+    None
+}
+
+/// The same about names in other scripts.
+fn foreign(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
+    if !has_foreign_names(&contract.shapes) {
+        return None;
+    }
+    if layout == Layout::Crate {
+        return Some(
+            quote!(#![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints, reason = "names are those of the contract")]),
+        );
+    }
+    let message =
+        "some names have letters that the compiler warns about, and only a crate's root can allow them";
+    let help = "write `#![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints)]` at the top of your lib.rs";
+    diagnostics.push(Diagnostic::note("foreign-names", message).help(help));
+    None
+}
+
+/// Whether a name holds letters beyond Latin script: the compiler warns where they look like others.
+fn has_foreign_names(shapes: &Shapes) -> bool {
+    let is_foreign = |name: &String| name.chars().any(|c| c == '\u{b5}' || c > '\u{24f}');
+    shapes.types.iter().any(|def| {
+        is_foreign(&def.name)
+            || match &def.body {
+                Body::Struct(body) => body.fields.iter().any(|field| is_foreign(&field.name)),
+                Body::Tagged(body) => body.variants.iter().any(|variant| is_foreign(&variant.name)),
+                Body::Enum(list) => list.values.iter().any(|(_, name, _)| is_foreign(name)),
+                Body::ByKind(_) | Body::Newtype(_) | Body::Pending => false,
+            }
+    })
 }
 
 /// Whether a module is the client or the server, or one of webhooks.
@@ -122,7 +155,7 @@ fn about(contract: &Contract) -> Vec<String> {
 fn root(
     layout: Layout,
     about: Vec<String>,
-    limit: Option<&str>,
+    attributes: &TokenStream,
     modules: &[Module],
     features: &[Option<&str>],
 ) -> Module {
@@ -131,10 +164,8 @@ fn root(
         let gate = feature.map(gate);
         quote!(#gate pub mod #name;)
     });
-    let attribute =
-        limit.filter(|_| layout == Layout::Crate).map(|limit| quote!(#![recursion_limit = #limit]));
     let name = if layout == Layout::Crate { "lib" } else { "root" };
-    Module::new(name, about, &quote!(#attribute #(#declarations)*))
+    Module::new(name, about, &quote!(#attributes #(#declarations)*))
 }
 
 /// Compiled with the feature, or with one of several.

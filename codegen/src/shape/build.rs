@@ -148,7 +148,7 @@ pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) options: &'a Options,
     pub(super) shapes: Shapes,
-    names: BTreeMap<SchemaId, String>,
+    pub(super) names: BTreeMap<SchemaId, String>,
     taken: BTreeSet<String>,
     bodies: BTreeMap<Conj, TypeRef>,
 }
@@ -159,7 +159,7 @@ impl Shaper<'_> {
         let mut wanted: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in self.graph.ids() {
             let schema = self.graph.schema(id);
-            if self.alias_of(id).is_some() || schema.boolean.is_some() {
+            if !self.has_name(id) || self.alias_of(id).is_some() {
                 continue;
             }
             let name = match (&schema.origin, self.options.names.get(&id)) {
@@ -200,39 +200,6 @@ impl Shaper<'_> {
             unique = format!("{name}{number}");
         }
         unique
-    }
-
-    /// Where a schema that is nothing but a reference points, if it is one.
-    fn alias_of(&self, id: SchemaId) -> Option<SchemaId> {
-        let schema = self.graph.schema(id);
-        if !is_bare(schema) || self.options.replace.contains_key(&id) {
-            return None;
-        }
-        match (schema.reference, schema.all_of.as_slice()) {
-            (Some(target), []) => Some(target),
-            (None, [part]) => Some(*part),
-            _ => None,
-        }
-    }
-
-    /// Settles which schemas are only other names, and which say nothing.
-    fn settle_aliases(&mut self) {
-        for id in self.graph.ids() {
-            let mut at = id;
-            // Cycles of aliases were refused when references were settled.
-            for _ in 0..1000 {
-                match self.alias_of(at) {
-                    Some(next) => at = next,
-                    None => break,
-                }
-            }
-            if at != id {
-                self.shapes.aliases.insert(id, at);
-            }
-            if says_nothing(self.graph.schema(id)) && !self.names.contains_key(&id) {
-                self.shapes.silent.insert(id);
-            }
-        }
     }
 
     pub(super) fn facts(&self, conj: &Conj) -> Facts {
@@ -712,7 +679,7 @@ pub(super) fn kind_name(types: Types) -> &'static str {
 }
 
 /// Whether nothing but annotations, `$ref` and `allOf` stands in a schema.
-fn is_bare(s: &Schema) -> bool {
+pub(super) fn is_bare(s: &Schema) -> bool {
     s.boolean != Some(false)
         && s.dynamic_reference.is_none()
         && s.types.is_none()

@@ -32,6 +32,8 @@ pub mod const_without_type;
 pub mod contains;
 #[path = "../cases/content_annotations/expected/root.rs"]
 pub mod content_annotations;
+#[path = "../cases/counts_settled/expected/root.rs"]
+pub mod counts_settled;
 #[path = "../cases/defaults/expected/root.rs"]
 pub mod defaults;
 #[path = "../cases/dependent_required/expected/root.rs"]
@@ -40,10 +42,14 @@ pub mod dependent_required;
 pub mod dependent_schemas;
 #[path = "../cases/discriminator/expected/root.rs"]
 pub mod discriminator;
+#[path = "../cases/docs_odd_signs/expected/root.rs"]
+pub mod docs_odd_signs;
 #[path = "../cases/draft_07/expected/root.rs"]
 pub mod draft_07;
 #[path = "../cases/dynamic_ref/expected/root.rs"]
 pub mod dynamic_ref;
+#[path = "../cases/dynamic_ref_scope/expected/root.rs"]
+pub mod dynamic_ref_scope;
 #[path = "../cases/enum_all_of_ref/expected/root.rs"]
 pub mod enum_all_of_ref;
 #[path = "../cases/enum_case_clash/expected/root.rs"]
@@ -72,10 +78,16 @@ pub mod mutually_recursive;
 pub mod names_by_config;
 #[path = "../cases/names_fields/expected/root.rs"]
 pub mod names_fields;
+#[path = "../cases/names_foreign/expected/root.rs"]
+pub mod names_foreign;
+#[path = "../cases/names_kept/expected/root.rs"]
+pub mod names_kept;
 #[path = "../cases/names_problem/expected/root.rs"]
 pub mod names_problem;
 #[path = "../cases/names_types/expected/root.rs"]
 pub mod names_types;
+#[path = "../cases/never_text/expected/root.rs"]
+pub mod never_text;
 #[path = "../cases/not_required/expected/root.rs"]
 pub mod not_required;
 #[path = "../cases/not_schema/expected/root.rs"]
@@ -120,6 +132,8 @@ pub mod recursive;
 pub mod ref_absolute_id;
 #[path = "../cases/ref_anchor/expected/root.rs"]
 pub mod ref_anchor;
+#[path = "../cases/ref_metaschema/expected/root.rs"]
+pub mod ref_metaschema;
 #[path = "../cases/ref_pointer_escapes/expected/root.rs"]
 pub mod ref_pointer_escapes;
 #[path = "../cases/ref_relative_file/expected/root.rs"]
@@ -128,6 +142,8 @@ pub mod ref_relative_file;
 pub mod ref_siblings;
 #[path = "../cases/ref_through_ref/expected/root.rs"]
 pub mod ref_through_ref;
+#[path = "../cases/ref_union_narrowed/expected/root.rs"]
+pub mod ref_union_narrowed;
 #[path = "../cases/refine_base/expected/root.rs"]
 pub mod refine_base;
 #[path = "../cases/replaced/expected/root.rs"]
@@ -200,12 +216,15 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "const_without_type" => models!(const_without_type: Input),
         "contains" => models!(contains: Input),
         "content_annotations" => models!(content_annotations: Input),
+        "counts_settled" => models!(counts_settled: Input, InputAny, InputNever, InputNone, InputOne),
         "defaults" => models!(defaults: Input, InputNested, InputUnit),
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
         "discriminator" => models!(discriminator: Base, Cat, Derived, Dog, Pet),
+        "docs_odd_signs" => models!(docs_odd_signs: Input, InputTurn),
         "draft_07" => models!(draft_07: Root, Short),
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
+        "dynamic_ref_scope" => models!(dynamic_ref_scope: Any, Element, Input, List),
         "enum_all_of_ref" => models!(enum_all_of_ref: Colour, Input, Level),
         "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
         "enum_mixed_null" => models!(enum_mixed_null: Input, InputAgain, InputFlag, InputLevel, InputShape, InputTwice, InputTwiceText),
@@ -220,8 +239,11 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "mutually_recursive" => models!(mutually_recursive: Arguments, Call, Expression, Literal),
         "names_by_config" => models!(names_by_config: Choice, Inner, Outer, Renamed),
         "names_fields" => models!(names_fields: Input, InputAt, InputExtra, InputFoundItem),
+        "names_foreign" => models!(names_foreign: Input, InputUnit),
+        "names_kept" => models!(names_kept: Input, Part, Size),
         "names_problem" => models!(names_problem: Error, Input),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
+        "never_text" => models!(never_text: Input),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
         "number_beyond_i64" => models!(number_beyond_i64: Input, Serial),
@@ -244,10 +266,12 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "recursive" => models!(recursive: Input),
         "ref_absolute_id" => models!(ref_absolute_id: OddFileName, Root, Short),
         "ref_anchor" => models!(ref_anchor: A, C, Input, Other),
+        "ref_metaschema" => models!(ref_metaschema: FormatAnnotation, FormatAnnotationObject, Input),
         "ref_pointer_escapes" => models!(ref_pointer_escapes: AB, CD, EF, GH, IJ, Input, KL),
         "ref_relative_file" => models!(ref_relative_file: Part, Root),
         "ref_siblings" => models!(ref_siblings: Count, Input, Name),
         "ref_through_ref" => models!(ref_through_ref: Body, Line, Root),
+        "ref_union_narrowed" => models!(ref_union_narrowed: Event, EventJoined, EventLeft, Input, Label),
         "refine_base" => models!(refine_base: NotedPage, Page, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, NullableToken, Token),

@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
             }
         }
         let at = |id: SchemaId| self.bound(inner, |value| self.schema(id, value, depth - 1));
-        for (name, property) in &s.properties {
+        for (name, property) in s.properties.iter().filter(|_| self.asks(s, "properties")) {
             check = check.and(at(*property).within(
                 quote!(!#recv.contains_key(#name)),
                 |test| quote!(#recv.get(#name).is_none_or(|value| #test)),
@@ -98,7 +98,8 @@ impl<'a> Checker<'a> {
         }
         let constants: Vec<Ident> =
             s.pattern_properties.iter().filter_map(|(p, _)| self.emitter.tables.pattern(p)).collect();
-        for ((_, schema), constant) in s.pattern_properties.iter().zip(&constants) {
+        let patterns = s.pattern_properties.iter().zip(&constants);
+        for ((_, schema), constant) in patterns.filter(|_| self.asks(s, "patternProperties")) {
             let never = quote!(!#recv.keys().any(|name| schemas::#constant.is_match(name)));
             check = check.and(at(*schema).within(
                 never,

@@ -8,7 +8,7 @@ use quote::quote;
 
 use super::{
     Check::{self, Always, Never, When},
-    Checker, Place, Text,
+    Checker, Place, Text, is_contextual,
     scalars::{literal_list, types_allow},
 };
 use crate::{
@@ -20,7 +20,12 @@ use crate::{
 impl<'a> Checker<'a> {
     pub(super) fn string_keywords(&self, id: SchemaId, text: &Text, chosen: &[SchemaId], depth: u8) -> Check {
         let s = self.graph_schema(id);
-        if depth == 0 {
+        match s.boolean {
+            Some(true) => return Always,
+            Some(false) => return Never,
+            None => {}
+        }
+        if depth == 0 || is_contextual(s) {
             let (row, text) = (row_literal(id.0), &text.arg);
             return When(quote!(contract::holds(#text, schemas::validator(#row))));
         }

@@ -1,0 +1,47 @@
+//! What `report` and `explain` say of a constraint is what happens: a document that a type reads
+//! although it is invalid is invalid by something that is listed as left to `is_valid`.
+
+use contract_codegen::{config::Layout, generate::Project, report::LeftOpen};
+use contract_runtime::Json;
+
+use crate::{
+    folder::Case,
+    instances::{instances, model},
+};
+
+/// What is left open by the types of a case.
+fn left_open(case: &Case) -> LeftOpen {
+    let options = case.folder.join("codegen.toml");
+    let mut project = if options.exists() {
+        Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
+    } else {
+        Project { base: case.folder.clone(), ..Project::default() }
+    };
+    project.config.output.layout = Layout::Modules;
+    project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
+    LeftOpen::of(&project.read().unwrap_or_else(|e| panic!("{}: {e}", case.name)))
+}
+
+#[test]
+fn whatever_a_type_lets_through_is_listed() {
+    let mut problems = Vec::new();
+    let mut asked = 0;
+    for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
+        let open = left_open(&case);
+        for instance in instances(&case).iter().filter(|i| i.expect.is_some()) {
+            let model = model(&case, instance);
+            if (model.check)(&instance.bytes).typed.is_none() {
+                continue;
+            }
+            let json = Json::parse(&instance.bytes).unwrap();
+            for violation in model.validator.validate(&json).unwrap_err() {
+                asked += 1;
+                if !open.covers(&violation.schema, violation.keyword) {
+                    problems.push(format!("{}: {violation}", instance.name));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+    assert!(asked > 150, "only {asked} violations were looked for");
+}

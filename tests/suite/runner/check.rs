@@ -1,0 +1,80 @@
+//! One value through the tables of a schema, and through its type.
+
+use contract_runtime::{Contract, Json, Rejected, schema::Validator};
+use serde_json::{Value, json};
+
+/// A schema of the suite.
+pub struct Group {
+    /// The tables.
+    pub validator: Validator,
+    /// The type, behind one signature.
+    pub check: fn(&[u8]) -> Typed,
+}
+
+/// What a type says about a value.
+pub struct Typed {
+    /// Whether it could be read, limits aside.
+    pub read: bool,
+    /// `is_valid` of what was read.
+    pub valid: bool,
+    /// Whether reading and checking in one go accepts it.
+    pub accepted: bool,
+    /// The value as the type writes it.
+    pub written: Option<Json>,
+    /// Why it was refused.
+    pub why: String,
+}
+
+/// Reads, checks and writes a value.
+pub fn check<T: Contract>(bytes: &[u8]) -> Typed {
+    let read = T::parse(bytes);
+    let why = match T::parse_valid(bytes) {
+        Ok(_) => None,
+        Err(Rejected::Invalid(_)) => Some(String::new()),
+        Err(other) => Some(other.to_string()),
+    };
+    Typed {
+        read: read.is_ok(),
+        valid: read.as_ref().is_ok_and(Contract::is_valid),
+        accepted: why.is_none(),
+        written: read.ok().and_then(|value| value.to_json().ok()),
+        why: why.unwrap_or_default(),
+    }
+}
+
+impl Group {
+    /// Whether the type takes what the tables take, writes it back equal, and refuses the rest.
+    pub fn agrees(&self, bytes: &[u8]) -> bool {
+        let Ok(json) = Json::parse(bytes) else { return true };
+        let typed = (self.check)(bytes);
+        if self.validator.is_valid(&json) {
+            typed.read && typed.valid && typed.accepted && typed.written.as_ref() == Some(&json)
+        } else {
+            !typed.valid && !typed.accepted
+        }
+    }
+
+    /// The answer about a value: verdicts of tables and type, whether it comes back equal, what
+    /// the tables object to.
+    pub fn ask(&self, bytes: &[u8]) -> Value {
+        let json = match Json::parse(bytes) {
+            Ok(json) => json,
+            Err(error) => return json!({ "why": error.to_string() }),
+        };
+        let found = self.validator.validate(&json);
+        let typed = (self.check)(bytes);
+        let found_none = found.is_ok();
+        let violations = found.map_or_else(|found| found.into_vec(), |()| Vec::new());
+        json!({
+            "tables": found_none,
+            "quick": self.validator.is_valid(&json),
+            "read": typed.read,
+            "valid": typed.valid,
+            "accepted": typed.accepted,
+            "same": typed.written.as_ref() == Some(&json),
+            "written": typed.written.filter(|written| *written != json).map(|written| written.to_string()),
+            "why": typed.why,
+            "violations": violations,
+        })
+    }
+}
