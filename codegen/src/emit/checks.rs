@@ -453,7 +453,7 @@ impl<'a> Checker<'a> {
             return check;
         }
         let skip = &conj.chosen;
-        Check::all(conj.ids.iter().map(|&id| self.schema_at(id, place, skip, depth)))
+        Check::distinct(conj.ids.iter().map(|&id| self.schema_at(id, place, skip, depth)).collect())
     }
 
     /// The check that the value's own type brings, when it checks exactly this.
@@ -478,7 +478,7 @@ impl<'a> Checker<'a> {
 
     fn members(&self, conj: &Conj, place: &Place<'a>, depth: u8) -> Check {
         let skip = &conj.chosen;
-        Check::all(conj.ids.iter().map(|&id| self.keywords(id, place, skip, depth)))
+        Check::distinct(conj.ids.iter().map(|&id| self.keywords(id, place, skip, depth)).collect())
     }
 
     /// Everything that one schema says about a value.

@@ -1,5 +1,7 @@
 //! Conditions in generated code: what is known about them when they are written.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -59,6 +61,18 @@ impl Check {
 
     pub(in crate::emit) fn all(checks: impl IntoIterator<Item = Self>) -> Self {
         checks.into_iter().fold(Always, Self::and)
+    }
+
+    /// As [`Check::all`] of what several schemas say, which may be the same.
+    pub(in crate::emit) fn distinct(checks: Vec<Self>) -> Self {
+        if checks.len() < 2 {
+            return Self::all(checks);
+        }
+        let mut seen = BTreeSet::new();
+        Self::all(checks.into_iter().filter(|check| match check {
+            When(test) | Either(test) => seen.insert(test.to_string()),
+            Always | Never => true,
+        }))
     }
 
     pub(in crate::emit) fn known(holds: bool) -> Self {

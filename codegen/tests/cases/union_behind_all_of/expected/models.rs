@@ -162,7 +162,7 @@ impl Contract for InputColour {
     const VALIDATOR: Validator = schemas::validator(28);
 
     fn is_valid(&self) -> bool {
-        matches!(self, InputColour::Red) && matches!(self, InputColour::Red)
+        matches!(self, InputColour::Red)
     }
 
     fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
