@@ -1,6 +1,6 @@
 //! One keyword at a time: what a check comes to when a schema says nothing else.
 
-use std::{cell::RefCell, rc::Rc};
+use std::rc::Rc;
 
 use super::{
     Check::{self, Always},
@@ -36,7 +36,7 @@ impl<'a> Checker<'a> {
         let focus = Some(Focus { id, keyword, part, whole: self });
         let checker = Self {
             emitter: self.emitter,
-            trivial: RefCell::default(),
+            trivial: Rc::clone(&self.trivial),
             dynamic: Rc::clone(&self.dynamic),
             focus,
         };
