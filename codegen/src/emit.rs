@@ -77,7 +77,8 @@ impl<'a> Emitter<'a> {
         for id in self.shapes.ids() {
             areas.entry(self.shapes.get(id).area.clone()).or_default().push(id);
         }
-        let checker = checks::Checker::new(self, Rc::new(checks::dynamic(self.graph)));
+        let checker =
+            checks::Checker::new(self, Rc::new(checks::dynamic(self.graph)), checks::Trivial::default());
         areas
             .into_iter()
             .map(|(area, mut ids)| {

@@ -101,10 +101,14 @@ impl Text {
     }
 }
 
+/// Which types need no check, as far as it was asked; shared, since the answer takes a walk
+/// through all that a type holds.
+pub(super) type Trivial = Rc<RefCell<BTreeMap<TypeId, bool>>>;
+
 /// Writes checks and remembers which types need none.
 pub(super) struct Checker<'a> {
     emitter: &'a Emitter<'a>,
-    trivial: RefCell<BTreeMap<TypeId, bool>>,
+    trivial: Trivial,
     /// Schemas that may still be written out where we are.
     visits: Cell<u32>,
     /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
@@ -114,8 +118,8 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(emitter: &'a Emitter<'a>, dynamic: Rc<BTreeSet<SchemaId>>) -> Self {
-        Self { emitter, trivial: RefCell::default(), visits: Cell::new(0), dynamic, focus: None }
+    pub(super) fn new(emitter: &'a Emitter<'a>, dynamic: Rc<BTreeSet<SchemaId>>, trivial: Trivial) -> Self {
+        Self { emitter, trivial, visits: Cell::new(0), dynamic, focus: None }
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {

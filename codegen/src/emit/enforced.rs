@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::{
     Emitter,
-    checks::{Check, Checker, dynamic, inside},
+    checks::{Check, Checker, Trivial, dynamic, inside},
 };
 use crate::{
     schema::{Graph, Schema, SchemaId},
@@ -46,6 +46,7 @@ impl How {
 pub struct Enforcement<'a> {
     emitter: Emitter<'a>,
     dynamic: Rc<BTreeSet<SchemaId>>,
+    trivial: Trivial,
 }
 
 impl<'a> Enforcement<'a> {
@@ -53,7 +54,7 @@ impl<'a> Enforcement<'a> {
     #[must_use]
     pub fn new(graph: &'a Graph, shapes: &'a Shapes, tables: &'a TableSet, implied_objects: bool) -> Self {
         let emitter = Emitter::new(graph, shapes, tables, implied_objects, BTreeSet::new());
-        Self { emitter, dynamic: Rc::new(dynamic(graph)) }
+        Self { emitter, dynamic: Rc::new(dynamic(graph)), trivial: Trivial::default() }
     }
 
     /// Whether values of a type are structs, `null` aside.
@@ -73,7 +74,7 @@ impl<'a> Enforcement<'a> {
         if matches!(inside(&self.emitter, ty), TypeRef::Replaced(..)) {
             return How::Owner;
         }
-        let checker = Checker::new(&self.emitter, Rc::clone(&self.dynamic));
+        let checker = Checker::new(&self.emitter, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));
         match checker.keyword(id, keyword, part, ty) {
             Check::Always => How::Type,
             // Where a `$dynamicRef` can be reached the value is checked as a whole.

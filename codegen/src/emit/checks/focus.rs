@@ -1,9 +1,6 @@
 //! One keyword at a time: what a check comes to when a schema says nothing else.
 
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
+use std::{cell::Cell, rc::Rc};
 
 use super::{
     Check::{self, Always},
@@ -39,7 +36,7 @@ impl<'a> Checker<'a> {
         let focus = Some(Focus { id, keyword, part, whole: self });
         let checker = Self {
             emitter: self.emitter,
-            trivial: RefCell::default(),
+            trivial: Rc::clone(&self.trivial),
             visits: Cell::new(VISITS),
             dynamic: Rc::clone(&self.dynamic),
             focus,
