@@ -228,7 +228,7 @@ fn unfitting(options: &Config, list: &str, selection: &Selection, api: &Api) -> 
     let both = || api.operations.iter().chain(&api.webhooks);
     let (what, word, known): (String, &str, Vec<&str>) = match selection {
         Selection { tag: Some(tag), path: None, operation: None, webhook: None } => {
-            (format!("no operation has the tag `{tag}`"), tag, both().flat_map(|o| tags(o)).collect())
+            (format!("no operation has the tag `{tag}`"), tag, both().flat_map(tags).collect())
         }
         Selection { tag: None, path: Some(path), operation: None, webhook: None } => {
             let known = api.operations.iter().map(|o| o.path.as_str()).collect();
