@@ -16,7 +16,8 @@ use crate::{
     emit::{Emitter, ident},
     load::{Sources, load},
     lower::{ClientOptions, Loss},
-    names, operations,
+    names,
+    operations::{self, Side},
     registry::registry,
     render::{self, Files, Module},
     resolve::{self, ResolveOptions, resolve},
@@ -226,45 +227,16 @@ impl Project {
                 "schemas".into(),
                 (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None),
             );
-            if !api.operations.is_empty() {
-                let what =
-                    operations::Contract { graph, api, types: &emitter, config: &self.config.operations };
-                modules.insert(
-                    "operations".into(),
-                    (
-                        vec!["The operations of the contract.".into()],
-                        operations::operations(what, &mut diagnostics),
-                        None,
-                    ),
-                );
-                if self.config.output.server {
-                    let tokens = server(what, &mut diagnostics);
-                    modules.insert(
-                        "server".into(),
-                        (
-                            vec!["The server interface: a trait, and the router that calls it.".into()],
-                            tokens,
-                            Some("server"),
-                        ),
-                    );
-                }
-                if self.config.output.client {
-                    let options = ClientOptions::from(&self.config.client);
-                    match client(api, graph, &emitter, &options) {
-                        Ok(module) => {
-                            losses = module.losses;
-                            diagnostics.append(module.diagnostics);
-                            modules.insert(
-                                "client".into(),
-                                (
-                                    vec!["The client: one method for each operation.".into()],
-                                    module.tokens,
-                                    Some("client"),
-                                ),
-                            );
-                        }
-                        Err(problems) => diagnostics.append(problems),
-                    }
+            for side in [Side::Paths, Side::Webhooks] {
+                let what = operations::Contract {
+                    graph,
+                    api,
+                    types: &emitter,
+                    config: &self.config.operations,
+                    side,
+                };
+                for (name, doc, tokens, feature) in self.calls(what, &mut losses, &mut diagnostics) {
+                    modules.insert(name.to_owned(), (vec![doc.to_owned()], tokens, feature));
                 }
             }
         }
@@ -287,6 +259,78 @@ impl Project {
         Ok(Generated { files, contract, losses })
     }
 
+    /// The modules of the operations of one side: name, documentation, code, feature.
+    fn calls(
+        &self,
+        what: operations::Contract<'_>,
+        losses: &mut Vec<Loss>,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<(&'static str, &'static str, TokenStream, Option<&'static str>)> {
+        let output = &self.config.output;
+        let (operations, webhooks) = (what.side == Side::Paths, what.side == Side::Webhooks);
+        let mut out = Vec::new();
+        if what.operations().is_empty() {
+            return out;
+        }
+        let table = operations::operations(what, diagnostics);
+        out.push(match what.side {
+            Side::Paths => ("operations", "The operations of the contract.", table, None),
+            Side::Webhooks => ("webhooks", "The webhooks and callbacks of the contract.", table, None),
+        });
+        let both = match (output.client, output.server) {
+            (true, true) => Some("client,server"),
+            (true, false) => Some("client"),
+            (false, true) => Some("server"),
+            (false, false) => return out,
+        };
+        if let Some(tokens) = operations::bodies(what) {
+            let name = if operations { "bodies" } else { "webhook_bodies" };
+            out.push((name, "Request bodies of several media types, or of parts.", tokens, both));
+        }
+        if output.server {
+            let tokens = server(what, diagnostics);
+            out.push(match what.side {
+                Side::Paths => (
+                    "server",
+                    "The server interface: a trait, and the router that calls it.",
+                    tokens,
+                    Some("server"),
+                ),
+                Side::Webhooks => (
+                    "webhook_server",
+                    "What receives webhooks: a trait, and the router that calls it.",
+                    tokens,
+                    Some("server"),
+                ),
+            });
+        }
+        if output.client {
+            let options = ClientOptions::from(&self.config.client);
+            match client(what.api, what.graph, what.types, &options, what.side) {
+                Ok(module) => {
+                    losses.extend(module.losses.into_iter().filter(|_| !webhooks));
+                    diagnostics.append(module.diagnostics);
+                    out.push(match what.side {
+                        Side::Paths => (
+                            "client",
+                            "The client: one method for each operation.",
+                            module.tokens,
+                            Some("client"),
+                        ),
+                        Side::Webhooks => (
+                            "webhook_client",
+                            "The sender of webhooks: one method for each.",
+                            module.tokens,
+                            Some("client"),
+                        ),
+                    });
+                }
+                Err(problems) => diagnostics.append(problems),
+            }
+        }
+        out
+    }
+
     fn print(
         &self,
         contract: &Contract,
@@ -299,7 +343,10 @@ impl Project {
         };
         let declarations = modules.iter().map(|(name, (_, _, feature))| {
             let name = ident(name);
-            let gate = feature.map(|f| quote!(#[cfg(feature = #f)]));
+            let gate = feature.map(|f| match f.split_once(',') {
+                Some((one, other)) => quote!(#[cfg(any(feature = #one, feature = #other))]),
+                None => quote!(#[cfg(feature = #f)]),
+            });
             quote!(#gate pub mod #name;)
         });
         // The compiler's own limit is 128, and it descends a few steps for each type.
@@ -423,7 +470,20 @@ fn only(diagnostic: Diagnostic) -> Diagnostics {
 const COMFORTABLE_DEPTH: usize = 24;
 
 /// Module names that generated code uses itself.
-const RESERVED: &[&str] = &["types", "schemas", "operations", "client", "server", "root", "lib"];
+const RESERVED: &[&str] = &[
+    "types",
+    "schemas",
+    "operations",
+    "bodies",
+    "client",
+    "server",
+    "webhooks",
+    "webhook_bodies",
+    "webhook_client",
+    "webhook_server",
+    "root",
+    "lib",
+];
 
 fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
     match ty {

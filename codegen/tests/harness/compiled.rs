@@ -72,6 +72,8 @@ pub mod number_decimals;
 pub mod number_whole;
 #[path = "../cases/operations/expected/root.rs"]
 pub mod operations;
+#[path = "../cases/operations_all/expected/root.rs"]
+pub mod operations_all;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
 pub mod optional_not_nullable;
 #[path = "../cases/pattern_closed/expected/root.rs"]
@@ -178,6 +180,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_decimals" => models!(number_decimals: Input),
         "number_whole" => models!(number_whole: Input, InputKind),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
+        "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),

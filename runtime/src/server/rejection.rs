@@ -24,7 +24,7 @@ pub enum Rejection {
     /// The body is of another media type than the operation reads, or of none.
     UnsupportedMediaType {
         /// What the operation reads.
-        expected: &'static str,
+        expected: Vec<&'static str>,
     },
     /// The body is larger than allowed.
     TooLarge {
@@ -127,7 +127,9 @@ impl fmt::Display for Rejection {
             Self::MethodNotAllowed { allowed } => {
                 write!(f, "no such method here, only {}", allowed.join(", "))
             }
-            Self::UnsupportedMediaType { expected } => write!(f, "the body must be {expected}"),
+            Self::UnsupportedMediaType { expected } => {
+                write!(f, "the body must be {}", expected.join(" or "))
+            }
             Self::TooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
             Self::Incomplete => f.write_str("the body ended too early"),
             Self::MalformedQuery => f.write_str("the query is malformed"),
