@@ -24,6 +24,7 @@ pub fn server(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStr
     let plans = plan(contract);
     let answers = plans.iter().map(|plan| answers::answers(contract, plan, diagnostics));
     let mut answers: Vec<Answers> = answers.collect();
+    answers::share(&mut answers);
     answers::make_distinct(&plans, &mut answers);
     let alias = answers::commonest(&answers);
     let both = || plans.iter().zip(&answers);

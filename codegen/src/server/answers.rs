@@ -23,6 +23,8 @@ pub(super) struct Answers {
     operation: String,
     success_enum: String,
     refusal_enum: String,
+    /// Whether an earlier operation refuses alike, so that its enum is there already.
+    shared: bool,
     successes: Vec<Case>,
     refusals: Vec<Case>,
 }
@@ -103,6 +105,7 @@ pub(super) fn answers(contract: Contract<'_>, plan: &Plan<'_>, diagnostics: &mut
         operation: format!("{} {}", plan.operation.method, plan.operation.path),
         success_enum: format!("{}Answer", plan.type_name),
         refusal_enum: format!("{}Problem", plan.type_name),
+        shared: false,
         successes,
         refusals,
     }
@@ -116,6 +119,29 @@ pub(super) fn make_distinct(plans: &[Plan<'_>], answers: &mut [Answers]) {
             while taken(name) {
                 name.push('s');
             }
+        }
+    }
+}
+
+/// Lets operations that refuse alike share one enum; the commonest has the plain name.
+pub(super) fn share(answers: &mut [Answers]) {
+    let mut users: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, answer) in answers.iter().enumerate().filter(|(_, answer)| answer.refusals.len() > 1) {
+        let each = answer.refusals.iter();
+        let each = each.map(|case| format!("{} {} {};", case.name, case.payload.media_type, case.payload.ty));
+        users.entry(each.collect()).or_default().push(index);
+    }
+    let most = users.values().filter(|users| users.len() > 1);
+    let most = most.max_by_key(|users| (users.len(), usize::MAX - users[0])).map(|users| users[0]);
+    for users in users.values() {
+        let first = users[0];
+        if most == Some(first) {
+            answers[first].refusal_enum = "Problem".to_owned();
+        }
+        let name = answers[first].refusal_enum.clone();
+        for &index in &users[1..] {
+            answers[index].refusal_enum.clone_from(&name);
+            answers[index].shared = true;
         }
     }
 }
