@@ -37,7 +37,8 @@ pub enum Rejection {
     MalformedQuery,
     /// Parameters that are missing or wrong, all of them, in the contract's order.
     Parameters(Vec<Fault>),
-    /// The body is not a JSON document; for text and form bodies: not UTF-8, not a form.
+    /// The body is not a JSON document; for other bodies: not UTF-8, not a form, parts that are
+    /// malformed or beyond a limit.
     NotJson,
     /// The body breaks its schema.
     Invalid(Violations),
