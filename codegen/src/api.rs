@@ -24,7 +24,7 @@ pub struct Api {
     pub tags: Vec<(String, Option<String>)>,
     /// All operations below `paths`, in document order.
     pub operations: Vec<Operation>,
-    /// All operations below `webhooks`; `path` holds the webhook's name.
+    /// All operations below `webhooks`, and callbacks; `path` holds the webhook's name.
     pub webhooks: Vec<Operation>,
     /// `components.securitySchemes`: name and raw object.
     pub security_schemes: Vec<(String, Json)>,
@@ -60,6 +60,11 @@ pub struct Operation {
     pub security: Vec<Vec<(String, Vec<String>)>>,
     /// Members that start with `x-`.
     pub extensions: Map<Json>,
+    /// `servers[].url` of the operation, else of its path item, variables filled in.
+    pub servers: Vec<String>,
+    /// For a callback: the `operationId` of what it answers to, and the expression that gives
+    /// its address.
+    pub callback: Option<(String, String)>,
 }
 
 /// `in` of a parameter.

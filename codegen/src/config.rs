@@ -236,7 +236,7 @@ pub struct Table {
 pub struct ClientConfig {
     /// Header parameters that the transport supplies.
     pub transport_headers: Vec<String>,
-    /// Whether operations that the engine cannot carry are left out with a warning.
+    /// Whether operations that no client can call are left out with a warning.
     pub skip_unsupported: bool,
 }
 

@@ -24,7 +24,8 @@ use crate::{
     emit::Emitter,
     load::{Sources, load},
     lower::{ClientOptions, Loss},
-    names, operations,
+    names,
+    operations::{self, Side},
     registry::registry,
     render::Files,
     resolve::{self, ResolveOptions, resolve},
@@ -233,46 +234,27 @@ impl Project {
                 (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None),
             );
             let output = &self.config.output;
-            if !api.operations.is_empty() && (output.client || output.server) {
-                step(&format!("writing {} operations", api.operations.len()));
-                let what =
-                    operations::Contract { graph, api, types: &emitter, config: &self.config.operations };
-                modules.insert(
-                    "operations".into(),
-                    (
-                        vec!["The operations of the contract.".into()],
-                        operations::operations(what, &mut diagnostics),
-                        None,
-                    ),
-                );
-                if output.server {
-                    let tokens = server(what, &mut diagnostics);
-                    modules.insert(
-                        "server".into(),
-                        (
-                            vec!["The server interface: a trait, and the router that calls it.".into()],
-                            tokens,
-                            Some("server"),
-                        ),
-                    );
+            for side in [Side::Paths, Side::Webhooks] {
+                let what = operations::Contract {
+                    graph,
+                    api,
+                    types: &emitter,
+                    config: &self.config.operations,
+                    side,
+                };
+                if what.operations().is_empty() || !(output.client || output.server) {
+                    continue;
                 }
-                if output.client {
-                    let options = ClientOptions::from(&self.config.client);
-                    match client(api, graph, &emitter, &options) {
-                        Ok(module) => {
-                            losses = module.losses;
-                            diagnostics.append(module.diagnostics);
-                            modules.insert(
-                                "client".into(),
-                                (
-                                    vec!["The client: one method for each operation.".into()],
-                                    module.tokens,
-                                    Some("client"),
-                                ),
-                            );
-                        }
-                        Err(problems) => diagnostics.append(problems),
+                step(&format!(
+                    "writing {} {}",
+                    what.operations().len(),
+                    match side {
+                        Side::Paths => "operations",
+                        Side::Webhooks => "webhooks",
                     }
+                ));
+                for (name, doc, tokens, feature) in self.calls(what, &mut losses, &mut diagnostics) {
+                    modules.insert(name.to_owned(), (vec![doc.to_owned()], tokens, feature));
                 }
             }
         }
@@ -294,6 +276,75 @@ impl Project {
         }
         contract.diagnostics = diagnostics;
         Ok(Generated { files, contract, losses })
+    }
+
+    /// The modules of the operations of one side: name, documentation, code, feature.
+    fn calls(
+        &self,
+        what: operations::Contract<'_>,
+        losses: &mut Vec<Loss>,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<(&'static str, &'static str, TokenStream, Option<&'static str>)> {
+        let output = &self.config.output;
+        let (operations, webhooks) = (what.side == Side::Paths, what.side == Side::Webhooks);
+        let mut out = Vec::new();
+        let table = operations::operations(what, diagnostics);
+        out.push(match what.side {
+            Side::Paths => ("operations", "The operations of the contract.", table, None),
+            Side::Webhooks => ("webhooks", "The webhooks and callbacks of the contract.", table, None),
+        });
+        let both = match (output.client, output.server) {
+            (true, true) => Some("client,server"),
+            (true, false) => Some("client"),
+            (false, true) => Some("server"),
+            (false, false) => return out,
+        };
+        if let Some(tokens) = operations::bodies(what) {
+            let name = if operations { "bodies" } else { "webhook_bodies" };
+            out.push((name, "Request bodies of several media types, or of parts.", tokens, both));
+        }
+        if output.server {
+            let tokens = server(what, diagnostics);
+            out.push(match what.side {
+                Side::Paths => (
+                    "server",
+                    "The server interface: a trait, and the router that calls it.",
+                    tokens,
+                    Some("server"),
+                ),
+                Side::Webhooks => (
+                    "webhook_server",
+                    "What receives webhooks: a trait, and the router that calls it.",
+                    tokens,
+                    Some("server"),
+                ),
+            });
+        }
+        if output.client {
+            let options = ClientOptions::from(&self.config.client);
+            match client(what.api, what.graph, what.types, &options, what.side) {
+                Ok(module) => {
+                    losses.extend(module.losses.into_iter().filter(|_| !webhooks));
+                    diagnostics.append(module.diagnostics);
+                    out.push(match what.side {
+                        Side::Paths => (
+                            "client",
+                            "The client: one method for each operation.",
+                            module.tokens,
+                            Some("client"),
+                        ),
+                        Side::Webhooks => (
+                            "webhook_client",
+                            "The sender of webhooks: one method for each.",
+                            module.tokens,
+                            Some("client"),
+                        ),
+                    });
+                }
+                Err(problems) => diagnostics.append(problems),
+            }
+        }
+        out
     }
 
     /// The module of a registry table; its file joins the sources, so that diagnostics show it.

@@ -1,11 +1,12 @@
-//! OpenAPI 3.1 → 3.0.3 for one engine: the document that progenitor can carry.
+//! Plans the client's methods, and lowers them to OpenAPI 3.0.3 for one engine.
 //!
-//! progenitor decides client methods and nothing else, so the lowered document has no shapes:
-//! every schema that an operation mentions is a named component, replaced by a type of ours.
-//! What progenitor would refuse, panic on or drop in silence (`codegen-notes.md`, 1.1 and 2)
-//! is put into a form that it carries, and [`refine`](crate::refine) restores the rest from
-//! the [`Call`]s. Each thing the document cannot say is a [`Loss`] that names what says it
-//! instead; an operation that cannot be carried at all is a diagnostic.
+//! A [`Call`] is all that the client's writer needs of an operation. As a second opinion
+//! progenitor reads the same operations from the lowered document, as far as it can carry
+//! them, and [`refine`](crate::refine) compares the two. That document has no shapes: every
+//! schema that an operation mentions is a named component. What progenitor would refuse, panic
+//! on or drop in silence is put into a form that it carries, or the operation is left out of
+//! the document, which is decided here and not by trying. Each thing the document cannot say is
+//! a [`Loss`] that names what says it instead; what no client can send is a diagnostic.
 
 mod arguments;
 mod bodies;
@@ -18,10 +19,11 @@ use proc_macro2::TokenStream;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{Api, Operation, ParameterIn},
-    config::ClientConfig,
+    api::{Api, Operation, ParameterIn, Status},
+    config::{ClientConfig, OperationConfig},
     diagnostics::{Diagnostic, Diagnostics},
     names,
+    operations::{self, Plan, Side},
     rust_types::RustTypes,
     schema::{Graph, SchemaId},
     tree::Place,
@@ -35,7 +37,7 @@ pub struct ClientOptions {
     /// Header and cookie parameters that the transport supplies, by name in any case: they
     /// are no arguments. `DPoP`, `X-Correlation-Id`.
     pub transport_parameters: Vec<String>,
-    /// Leave out, with a warning, what the engine cannot carry; otherwise an error.
+    /// Leave out, with a warning, what no client can send; otherwise an error.
     pub skip_unsupported: bool,
 }
 
@@ -68,18 +70,18 @@ pub struct Lowered {
     pub document: Value,
     /// Its components, each replaced by a type of ours.
     pub components: Components,
-    /// One for each operation in the document, in document order.
+    /// One for each operation that has a method, in document order.
     pub calls: Vec<Call>,
     /// Everything that the document cannot say.
     pub losses: Vec<Loss>,
-    /// Operations that are not in the document: errors, or warnings when skipped.
+    /// Operations that have no method: errors, or warnings when skipped.
     pub diagnostics: Diagnostics,
 }
 
-/// What is to become of an operation, beside what the engine decides.
+/// What is to become of an operation: all that the client's writer needs.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Index in [`Api::operations`].
+    /// Index among the operations of the contract's side.
     pub operation: usize,
     /// Name of the method, which is also the lowered `operationId`.
     pub method: String,
@@ -91,12 +93,12 @@ pub struct Call {
     pub body: Option<Body>,
     /// Media types for `Accept`, when an answer has any.
     pub accept: Option<String>,
-    /// Type of the result, as the lowered document gives it.
-    pub result: Payload,
-    /// Whether some successful statuses come without the body that others have.
-    pub result_optional: bool,
-    /// Type of a refusal.
-    pub refusal: Payload,
+    /// What the method gives.
+    pub results: Answers,
+    /// What it refuses with.
+    pub refusals: Answers,
+    /// Why progenitor cannot carry it, and so cannot be asked about it.
+    pub beyond: Option<String>,
 }
 
 /// A parameter that is an argument.
@@ -110,43 +112,77 @@ pub struct Argument {
     pub location: ParameterIn,
     /// Whether it has to be given.
     pub required: bool,
-    /// How a list is written.
-    pub list: List,
+    /// Whether it is a list, which is empty when it is left out.
+    pub list: bool,
     /// Type of the value; of one element for a list.
     pub rust_type: TokenStream,
-}
-
-/// How the values of an argument are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
-    /// It is one value.
-    No,
-    /// `a=1&a=2`
-    Repeated,
-    /// `a=1,2`
-    Joined,
 }
 
 /// The body of a request.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// The media type as the contract has it.
-    pub media_type: String,
     /// Whether it has to be given.
     pub required: bool,
+    /// The type that stands for it.
+    pub rust_type: TokenStream,
+    /// What may be sent: one, or a variant of the type each.
+    pub forms: Vec<BodyForm>,
+}
+
+/// One way of sending a body.
+#[derive(Clone, Debug)]
+pub struct BodyForm {
+    /// The media type as the contract has it.
+    pub media_type: String,
+    /// The variant, when there are several.
+    pub variant: String,
     /// What it is made of.
-    pub form: BodyForm,
+    pub kind: BodyKind,
 }
 
 /// What a body is made of.
-#[derive(Clone, Debug)]
-pub enum BodyForm {
-    /// JSON of a schema, or any JSON.
-    Json(Option<SchemaId>),
-    /// `application/x-www-form-urlencoded` of a schema.
-    Form(SchemaId),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyKind {
+    /// JSON of a type that checks itself.
+    Model,
+    /// Other JSON.
+    Json,
+    /// `application/x-www-form-urlencoded`.
+    Form,
+    /// Parts.
+    Multipart,
+    /// Text.
+    Text,
     /// Bytes.
-    Raw,
+    Bytes,
+    /// Bytes of a media type that the caller chooses.
+    Typed,
+}
+
+/// All answers of one kind, results or refusals.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// By status, and by media type where there are several.
+    pub cases: Vec<Case>,
+    /// What all of them hold, when that is one type.
+    pub one: Option<Payload>,
+    /// Whether some of them come without the body that others have.
+    pub optional: bool,
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its statuses.
+    pub status: Status,
+    /// The media type, when its status has several.
+    pub media_type: Option<String>,
+    /// What it holds.
+    pub payload: Payload,
+    /// The variant, where there are several types.
+    pub variant: String,
+    /// `description`
+    pub doc: String,
 }
 
 /// What an answer holds.
@@ -154,6 +190,8 @@ pub enum BodyForm {
 pub enum Payload {
     /// JSON of a component, by key.
     Json(String),
+    /// Text.
+    Text,
     /// Bytes of whatever media type.
     Raw,
     /// Nothing.
@@ -162,31 +200,56 @@ pub enum Payload {
 
 /// Lowers a contract's operations for progenitor.
 #[must_use]
-pub fn lower(api: &Api, graph: &Graph, types: &dyn RustTypes, options: &ClientOptions) -> Lowered {
+pub fn lower(
+    api: &Api,
+    graph: &Graph,
+    types: &dyn RustTypes,
+    options: &ClientOptions,
+    side: Side,
+) -> Lowered {
+    // What is to be said about the table is said where the table is written.
+    let config = OperationConfig::default();
+    let contract = operations::Contract { graph, api, types, config: &config, side };
+    let plans = operations::plan(contract);
+    let operations = contract.operations();
     let mut lowering =
-        Lowering { graph, types, options, components: Components::default(), losses: Vec::new() };
+        Lowering { graph, types, options, side, components: Components::default(), losses: Vec::new() };
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
     let mut calls = Vec::new();
     let mut diagnostics = Diagnostics::new();
-    for (index, (operation, method)) in api.operations.iter().zip(method_names(api)).enumerate() {
+    let mut places: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for ((index, plan), method) in plans.iter().enumerate().zip(method_names(operations)) {
+        let operation = plan.operation;
         let before = lowering.losses.len();
-        let lowered = lowering.operation(index, operation, method).and_then(|(call, item)| {
+        let lowered = lowering.operation(index, plan, method).and_then(|(call, item)| {
+            // Webhooks have a name where others have a place.
+            if side == Side::Paths && !places.insert((&operation.method, &operation.path)) {
+                return Err("another operation has the same method and path".to_owned());
+            }
+            Ok((call, item))
+        });
+        let (mut call, item) = match lowered {
+            Ok(lowered) => lowered,
+            Err(reason) => {
+                lowering.losses.truncate(before);
+                diagnostics.push(refusal(operation, &reason, options));
+                continue;
+            }
+        };
+        if side == Side::Webhooks {
+            call.beyond.get_or_insert_with(|| "it is a webhook".to_owned());
+        }
+        if call.beyond.is_none() {
             let verb = operation.method.to_ascii_lowercase();
             match paths.entry(call.path.clone()).or_insert_with(|| json!({})) {
                 Value::Object(path) if !path.contains_key(&verb) => {
                     path.insert(verb, item);
-                    Ok(call)
                 }
-                _ => Err("another operation has the same method and path".to_owned()),
-            }
-        });
-        match lowered {
-            Ok(call) => calls.push(call),
-            Err(reason) => {
-                lowering.losses.truncate(before);
-                diagnostics.push(refusal(operation, &reason, options));
+                _ => call.beyond = Some("its path differs from another in names only".to_owned()),
             }
         }
+        lowering.beyond(operation, &call, before);
+        calls.push(call);
     }
     let document = json!({
         "openapi": "3.0.3",
@@ -215,24 +278,22 @@ struct Lowering<'a> {
     graph: &'a Graph,
     types: &'a dyn RustTypes,
     options: &'a ClientOptions,
+    side: Side,
     components: Components,
     losses: Vec<Loss>,
 }
 
 impl Lowering<'_> {
-    fn operation(
-        &mut self,
-        index: usize,
-        operation: &Operation,
-        method: String,
-    ) -> Result<(Call, Value), String> {
+    fn operation(&mut self, index: usize, plan: &Plan<'_>, method: String) -> Result<(Call, Value), String> {
         const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
+        let operation = plan.operation;
         if !METHODS.contains(&operation.method.as_str()) {
             return Err(format!("method `{}` is not supported", operation.method));
         }
-        let (path, arguments, parameters) = self.arguments(operation)?;
-        let body = self.body(operation)?;
-        let answers = self.responses(operation)?;
+        let mut beyond = None;
+        let (path, arguments, parameters) = self.arguments(operation, &mut beyond)?;
+        let body = self.body(plan, &mut beyond)?;
+        let answers = self.responses(operation, &mut beyond);
         let mut item = json!({
             "operationId": method,
             "parameters": parameters,
@@ -249,11 +310,20 @@ impl Lowering<'_> {
             arguments,
             body,
             accept: answers.accept,
-            result: answers.result,
-            result_optional: answers.result_optional,
-            refusal: answers.refusal,
+            results: answers.results,
+            refusals: answers.refusals,
+            beyond,
         };
         Ok((call, item))
+    }
+
+    /// What is lost of an operation that progenitor is not shown is that it is not shown.
+    fn beyond(&mut self, operation: &Operation, call: &Call, before: usize) {
+        let Some(reason) = &call.beyond else { return };
+        let own = self.losses.split_off(before);
+        self.losses.extend(own.into_iter().filter(|loss| loss.enforced == TRANSPORT));
+        let what = format!("the operation: {reason}");
+        self.lose(&operation.place, what, "written by the generator itself, without progenitor's word");
     }
 
     /// The key of the component for a schema.
@@ -276,17 +346,19 @@ impl Lowering<'_> {
     }
 }
 
-/// `application/json`, `application/…+json`, parameters aside.
-fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence.ends_with("/json") || essence.ends_with("+json")
+/// Says why progenitor cannot carry something, once.
+fn exceed(beyond: &mut Option<String>, reason: impl Into<String>) {
+    beyond.get_or_insert_with(|| reason.into());
 }
 
+/// Who supplies what is no argument.
+const TRANSPORT: &str = "the transport supplies it";
+
 /// Names of the methods, distinct, none of those that every client has.
-fn method_names(api: &Api) -> Vec<String> {
-    const TAKEN: [&str; 3] = ["new", "base_url", "with_request_checks"];
+fn method_names(operations: &[Operation]) -> Vec<String> {
+    const TAKEN: [&str; 4] = ["new", "base_url", "with_request_checks", "with_base_url_only"];
     let mut seen: BTreeSet<String> = TAKEN.iter().map(|&name| name.to_owned()).collect();
-    api.operations.iter().map(|operation| distinct(&operation.id, &mut seen, "call")).collect()
+    operations.iter().map(|operation| distinct(&operation.id, &mut seen, "call")).collect()
 }
 
 /// A name that neither needs `r#` nor has been given before, and that progenitor's own

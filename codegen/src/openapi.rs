@@ -1,8 +1,8 @@
 //! OpenAPI documents as [`Api`]s: references followed, defaults filled in, rules checked.
 //!
 //! `object` holds the fields of every object, `walk` finds schemas while references are
-//! settled, and this file and `parameter` read what the walk found. Links, callbacks' operations and
-//! servers below the root are read no further than their schemas.
+//! settled, and this file and `parameter` read what the walk found. Links are read no further
+//! than their schemas; callbacks become webhooks.
 
 pub(crate) mod object;
 pub(crate) mod parameter;
@@ -103,7 +103,7 @@ impl<'t> Reader<'_, 't> {
             ..Api::default()
         };
         if let Some(servers) = root.get("servers") {
-            api.servers = servers.elements().filter_map(|server| server.text("url")).collect();
+            api.servers = addresses(&servers);
         }
         if let Some(tags) = root.get("tags") {
             let tag = |tag: Spot<'t>| Some((tag.text("name")?, tag.text("description")));
@@ -123,6 +123,7 @@ impl<'t> Reader<'_, 't> {
             self.equal_paths(&paths);
             for (path, item) in paths.members() {
                 self.item(path, &item, &security, true, &mut api.operations);
+                self.callbacks(&item, &security, &mut api.webhooks);
             }
         }
         if let Some(webhooks) = root.get("webhooks") {
@@ -159,11 +160,49 @@ impl<'t> Reader<'_, 't> {
         out: &mut Vec<Operation>,
     ) {
         let Some(item) = self.behind(item) else { return };
-        self.unused(&item, "servers", "servers of a path item");
         let shared = item.get("parameters");
         for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
             if operation.tree.is_object() {
-                out.push(self.operation(path, method, &operation, shared.as_ref(), security, templated));
+                let mut read = self.operation(path, method, &operation, shared.as_ref(), security, templated);
+                if read.servers.is_empty() {
+                    read.servers = item.get("servers").map(|list| addresses(&list)).unwrap_or_default();
+                }
+                out.push(read);
+            }
+        }
+    }
+
+    /// The callbacks of a path item's operations: requests that the interface sends, as
+    /// webhooks are. Each is named after its operation and itself.
+    fn callbacks(
+        &mut self,
+        item: &Spot<'t>,
+        security: &[Vec<(String, Vec<String>)>],
+        out: &mut Vec<Operation>,
+    ) {
+        let Some(item) = self.behind(item) else { return };
+        for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
+            let Some(callbacks) = operation.get("callbacks") else { continue };
+            let caller = operation.text("operationId").unwrap_or_else(|| make_id(method, &item.pointer));
+            for (name, callback) in callbacks.members() {
+                let Some(callback) = self.behind(&callback) else { continue };
+                for (expression, item) in callback.members() {
+                    let mut found = Vec::new();
+                    self.item(name, &item, security, false, &mut found);
+                    for each in &mut found {
+                        // One that operations share by reference is one receiver.
+                        if out.iter().any(|known| known.place == each.place) {
+                            continue;
+                        }
+                        each.callback = Some((caller.clone(), expression.to_owned()));
+                        let id = each.id.clone();
+                        let taken = |id: &str| out.iter().any(|known| known.id == id);
+                        if taken(&id) {
+                            each.id = format!("{caller}-{id}");
+                        }
+                        out.push(each.clone());
+                    }
+                }
             }
         }
     }
@@ -177,8 +216,6 @@ impl<'t> Reader<'_, 't> {
         security: &[Vec<(String, Vec<String>)>],
         templated: bool,
     ) -> Operation {
-        self.unused(spot, "servers", "servers of an operation");
-        self.unused(spot, "callbacks", "callbacks");
         let mut operation = Operation {
             place: spot.place(),
             id: spot.text("operationId").filter(|id| !id.is_empty()).unwrap_or_else(|| make_id(method, path)),
@@ -191,6 +228,7 @@ impl<'t> Reader<'_, 't> {
             parameters: self.parameters(shared, spot.get("parameters").as_ref()),
             security: spot.get("security").map_or_else(|| security.to_vec(), |list| self.security(&list)),
             extensions: extensions(spot.tree),
+            servers: spot.get("servers").map(|list| addresses(&list)).unwrap_or_default(),
             ..Operation::default()
         };
         if templated {
@@ -308,13 +346,6 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    fn unused(&mut self, spot: &Spot<'t>, key: &str, what: &str) {
-        if let Some(found) = spot.get(key) {
-            let message = format!("{what} are not generated");
-            self.problems.push(Diagnostic::warning("unsupported", message).at(found.place()));
-        }
-    }
-
     fn behind(&self, spot: &Spot<'t>) -> Option<Spot<'t>> {
         let (source, pointer, tree) = self.discovery.behind(spot.source, &spot.pointer, spot.tree).ok()?;
         tree.is_object().then_some(Spot { source, pointer, tree })
@@ -324,6 +355,20 @@ impl<'t> Reader<'_, 't> {
         let known = self.discovery.schemas.get(spot.source.0 as usize)?;
         self.ids.get(*known.get(&spot.pointer)?).copied()
     }
+}
+
+/// `url` of each server, variables filled in with their defaults (OpenAPI 3.1, 4.8.5).
+fn addresses(servers: &Spot<'_>) -> Vec<String> {
+    let address = |server: Spot<'_>| {
+        let mut url = server.text("url")?;
+        for (name, variable) in server.get("variables").iter().flat_map(Spot::members) {
+            if let Some(default) = variable.text("default") {
+                url = url.replace(&format!("{{{name}}}"), &default);
+            }
+        }
+        Some(url)
+    };
+    servers.elements().filter_map(address).collect()
 }
 
 /// A key of `responses`.

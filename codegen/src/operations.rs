@@ -5,19 +5,24 @@
 //!                                                        └────► server interface
 //! ```
 
+mod bodies;
+mod multipart;
 mod order;
 mod parameters;
 mod plan;
+mod reason;
 mod strings;
+mod types;
 
 use contract_runtime::Json;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
-pub(crate) use plan::{
-    BodyPlan, Format, ParameterPlan, Plan, Reading, format, plan, validator, validator_option,
-};
+pub(crate) use bodies::{BodyPlan, BodyVariant, ContentPlan, Format, is_json, is_text, subtype};
+pub(crate) use plan::{ParameterPlan, Plan, plan, validator, validator_option};
+pub(crate) use reason::reason;
 pub(crate) use strings::{StringEnum, StringValue, string_traits};
+pub use types::bodies;
 
 use crate::{
     api::{Api, Operation, ParameterIn},
@@ -40,6 +45,46 @@ pub struct Contract<'a> {
     pub types: &'a dyn RustTypes,
     /// What the contract does not say.
     pub config: &'a OperationConfig,
+    /// Which of its operations.
+    pub side: Side,
+}
+
+/// Which operations of a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Side {
+    /// Those below `paths`, which clients call.
+    #[default]
+    Paths,
+    /// Those below `webhooks`, and callbacks, which the interface itself calls.
+    Webhooks,
+}
+
+impl Side {
+    /// The module of request bodies.
+    pub(crate) const fn bodies(self) -> &'static str {
+        match self {
+            Self::Paths => "bodies",
+            Self::Webhooks => "webhook_bodies",
+        }
+    }
+
+    /// The module of the table, and the enum of ids in it.
+    pub(crate) const fn table(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Paths => ("operations", "OperationId"),
+            Self::Webhooks => ("webhooks", "WebhookId"),
+        }
+    }
+}
+
+impl<'a> Contract<'a> {
+    /// The operations of its side.
+    pub(crate) fn operations(&self) -> &'a [Operation] {
+        match self.side {
+            Side::Paths => &self.api.operations,
+            Side::Webhooks => &self.api.webhooks,
+        }
+    }
 }
 
 impl std::fmt::Debug for Contract<'_> {
@@ -48,43 +93,60 @@ impl std::fmt::Debug for Contract<'_> {
     }
 }
 
-/// Writes the module `operations`, a direct child of the generated root.
+/// Writes the module `operations` (or `webhooks`), a direct child of the generated root.
 ///
-/// `diagnostics` gets an error for two operations at one place, a warning for each part that
-/// a server cannot read.
+/// `diagnostics` gets an error for two operations at one place.
 pub fn operations(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStream {
-    let plans = plan(contract, diagnostics);
-    let order = order::order(&contract.api.operations, diagnostics);
+    let plans = plan(contract);
+    let order = match contract.side {
+        Side::Paths => order::order(contract.operations(), diagnostics),
+        // Their paths are names; where each is received is the receiver's choice.
+        Side::Webhooks => (0..plans.len()).collect(),
+    };
     let order = order.into_iter().map(proc_macro2::Literal::usize_unsuffixed);
     let shared = Shared::of(&plans);
     let rows: Vec<TokenStream> = plans.iter().map(|plan| row(plan, &shared)).collect();
     let consts = shared.items();
     let imports = imports(&quote!(#consts #(#rows)*));
+    let (_, id) = contract.side.table();
+    let (every, list) = match contract.side {
+        Side::Paths => ("operations", "OPERATIONS"),
+        Side::Webhooks => ("webhooks and callbacks", "WEBHOOKS"),
+    };
     let ids = StringEnum {
-        name: "OperationId",
-        doc: vec!["The operations, by `operationId`.".to_owned()],
+        name: id,
+        doc: vec![format!("The {every}, by `operationId`.")],
         values: plans.iter().map(|plan| value(plan)).collect(),
     };
     let ids = ids.tokens();
-    let scopes = scopes(contract.api);
+    let scopes = (contract.side == Side::Paths).then(|| scopes(contract.api));
+    let (id, list) = (ident(id), ident(list));
+    let about = format!(
+        " Every {}, in the order of the contract.",
+        every.trim_end_matches('s').replace("webhooks and callback", "webhook and callback")
+    );
+    let search = match contract.side {
+        Side::Paths => " Every operation, to search by id or by method and path.",
+        Side::Webhooks => " Every webhook and callback, to search by id; their paths are their names.",
+    };
     quote! {
         #imports
 
         #consts
 
-        /// Every operation, in the order of the contract.
-        pub static OPERATIONS: &[Operation] = &[#(#rows),*];
+        #[doc = #about]
+        pub static #list: &[Operation] = &[#(#rows),*];
 
-        /// Every operation, to search by id or by method and path.
-        pub const TABLE: Operations = Operations::new(OPERATIONS, &[#(#order),*]);
+        #[doc = #search]
+        pub const TABLE: Operations = Operations::new(#list, &[#(#order),*]);
 
         #ids
 
-        impl OperationId {
+        impl #id {
             /// What the contract says of it.
             #[must_use]
             pub const fn operation(self) -> &'static Operation {
-                &OPERATIONS[self as usize]
+                &#list[self as usize]
             }
         }
 
@@ -97,17 +159,24 @@ fn imports(table: &TokenStream) -> TokenStream {
     let used = |names: &[&str]| -> Vec<_> {
         names.iter().filter(|name| mentions(table, name)).map(|name| ident(name)).collect()
     };
-    let operation = used(&["Body", "Format"]);
-    let parameters = used(&["Location", "Parameter", "Scalar", "Shape", "Style"]);
+    let operation = used(&["Body", "Content", "Format"]);
+    let more = used(&["Part", "PartForm", "Parts"]);
+    let parameters = used(&["Parameter", "Scalar", "Shape", "Style"]);
     let parameters =
         (!parameters.is_empty()).then(|| quote!(use ::contract_runtime::parameters::{#(#parameters),*};));
+    let types = mentions(table, "Types").then(|| {
+        quote!(
+            use ::contract_runtime::schema::Types;
+        )
+    });
     quote! {
-        use ::contract_runtime::operation::{#(#operation,)* Operation, Operations};
+        use ::contract_runtime::operation::{#(#operation,)* Operation, Operations, #(#more),*};
         #parameters
+        #types
     }
 }
 
-fn mentions(tokens: &TokenStream, name: &str) -> bool {
+pub(crate) fn mentions(tokens: &TokenStream, name: &str) -> bool {
     tokens.clone().into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == name,
         TokenTree::Group(group) => mentions(&group.stream(), name),
@@ -190,6 +259,7 @@ fn row(plan: &Plan<'_>, shared: &Shared) -> TokenStream {
     success.sort_unstable();
     success.dedup();
     let success = success.into_iter().map(proc_macro2::Literal::u16_unsuffixed);
+    let servers = &plan.operation.servers;
     quote! {
         Operation {
             id: #id,
@@ -204,6 +274,7 @@ fn row(plan: &Plan<'_>, shared: &Shared) -> TokenStream {
             parameters: &[#(#parameters),*],
             body: #body,
             success: &[#(#success),*],
+            servers: &[#(#servers),*],
         }
     }
 }

@@ -1,105 +1,55 @@
-//! `syn` passes over progenitor's output: its methods, made ours.
+//! What progenitor makes of the lowered document, compared with the calls.
 //!
 //! progenitor's scaffolding (client struct, hooks, types, errors, re-exports) is dropped whole;
-//! of each method its decisions are read (`reading`), compared with the contract, and then the
-//! `passes` replace types, arguments, body and documentation. What does not compare is an
-//! error: an engine that says something else than the contract is never passed on.
+//! of each method its decisions are read (`reading`) and compared with the [`Call`]. What does
+//! not compare is an error: of two readings of a contract one is wrong. Nothing of progenitor's
+//! text is passed on.
 
-mod passes;
 mod reading;
+
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use quote::ToTokens;
 
 use crate::{
-    api::{Api, ParameterIn},
+    api::{Api, Operation, ParameterIn, Status},
     diagnostics::{Diagnostic, Diagnostics},
-    lower::{BodyForm, Call, List, Lowered, Payload},
-    rust_types::RustTypes,
-    schema::Graph,
+    lower::{Answers, BodyKind, Call, Lowered, Payload},
 };
 
 use self::reading::{Kind, Reading};
 
-/// What the passes look things up in.
-#[derive(Clone, Copy)]
-pub struct Contract<'a> {
-    /// The operations.
-    pub api: &'a Api,
-    /// The schemas.
-    pub graph: &'a Graph,
-    /// Their types.
-    pub types: &'a dyn RustTypes,
-    /// The lowered document that progenitor was given.
-    pub lowered: &'a Lowered,
-    /// The variants of `OperationId`, for all operations.
-    pub names: &'a [String],
-}
-
-/// A method on its way from progenitor's to ours.
-struct Method<'a> {
-    contract: Contract<'a>,
-    call: &'a Call,
-    reading: Reading,
-    item: syn::ImplItemFn,
-}
-
-/// One step; an error says what the engine's output lacks.
-type Pass = fn(&mut Method<'_>) -> Result<(), String>;
-
-/// In this order: later ones rely on the names and types that earlier ones leave.
-const PASSES: &[Pass] = &[
-    agree,
-    passes::our_types,
-    passes::result_type,
-    passes::arguments,
-    passes::runtime_calls,
-    passes::attributes,
-    passes::documentation,
-];
-
-/// The methods of the client, in the order of the lowered document's calls.
-///
-/// # Errors
-/// Methods that are missing, unknown, or do not say what the contract says.
-pub fn refine(generated: syn::File, contract: &Contract<'_>) -> Result<Vec<syn::ImplItemFn>, Diagnostics> {
+/// What progenitor's output says otherwise than the calls: methods that are missing, unknown,
+/// or that send and read something else.
+#[must_use]
+pub fn compare(generated: syn::File, api: &Api, lowered: &Lowered) -> Diagnostics {
     let mut found = methods(generated);
-    let mut done = Vec::new();
     let mut problems = Diagnostics::new();
-    for call in &contract.lowered.calls {
-        let operation = &contract.api.operations[call.operation];
-        let refined = match found.iter().position(|item| item.sig.ident == call.method) {
-            Some(position) => method(found.remove(position), call, contract),
+    for call in lowered.calls.iter().filter(|call| call.beyond.is_none()) {
+        let operation = &api.operations[call.operation];
+        let agreed = match found.iter().position(|item| item.sig.ident == call.method) {
+            Some(position) => agree(&found.remove(position), operation, call),
             None => Err("there is no method".to_owned()),
         };
-        match refined {
-            Ok(item) => done.push(item),
-            Err(reason) => problems.push(
+        if let Err(reason) = agreed {
+            problems.push(
                 Diagnostic::error(
                     "client-output",
                     format!("progenitor's output for `{}` is not as expected: {reason}", operation.id),
                 )
                 .at(operation.place.clone())
                 .help("this is a defect of the generator; please report it with the operation"),
-            ),
+            );
         }
     }
     for item in found {
         let message = format!("progenitor made a method that no operation asks for: `{}`", item.sig.ident);
         problems.push(Diagnostic::error("client-output", message));
     }
-    if problems.is_empty() { Ok(done) } else { Err(problems) }
+    problems
 }
 
-fn method(item: syn::ImplItemFn, call: &Call, contract: &Contract<'_>) -> Result<syn::ImplItemFn, String> {
-    let reading = Reading::of(&item)?;
-    let mut method = Method { contract: *contract, call, reading, item };
-    for pass in PASSES {
-        pass(&mut method)?;
-    }
-    Ok(method.item)
-}
-
-/// Pass 0: keeps the asynchronous methods of the client, nothing else.
+/// The asynchronous methods of the client.
 fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
     let mut found = Vec::new();
     for item in file.items {
@@ -115,10 +65,9 @@ fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
     found
 }
 
-/// Pass 1: method, path, places of arguments, body and statuses are those of the contract.
-fn agree(method: &mut Method<'_>) -> Result<(), String> {
-    let (call, reading) = (method.call, &method.reading);
-    let operation = &method.contract.api.operations[call.operation];
+/// Whether method, path, places of arguments, body and statuses are those of the call.
+fn agree(item: &syn::ImplItemFn, operation: &Operation, call: &Call) -> Result<(), String> {
+    let reading = Reading::of(item)?;
     let same = |what: &str, is: &str, due: &str| {
         if is == due { Ok(()) } else { Err(format!("its {what} is `{is}`, not `{due}`")) }
     };
@@ -146,29 +95,50 @@ fn agree(method: &mut Method<'_>) -> Result<(), String> {
     };
     same("query", &is(&reading.queries), &due(ParameterIn::Query))?;
     same("headers", &is(&reading.headers), &due(ParameterIn::Header))?;
-    let body = match call.body.as_ref().map(|body| &body.form) {
+    let form = call.body.as_ref().and_then(|body| body.forms.first());
+    let body = match form.map(|form| form.kind) {
         None => "none",
-        Some(BodyForm::Json(_)) => "json",
-        Some(BodyForm::Form(_)) => "form_urlencoded",
-        Some(BodyForm::Raw) => "body",
+        Some(BodyKind::Model | BodyKind::Json) => "json",
+        Some(BodyKind::Form) => "form_urlencoded",
+        Some(_) => "body",
     };
     same("body", reading.body.as_deref().unwrap_or("none"), body)?;
-    let kind = |payload: &Payload| match payload {
-        Payload::Json(_) => Kind::Json,
-        Payload::Raw => Kind::Raw,
-        Payload::Nothing => Kind::Nothing,
+    // Several types of JSON are shown to it as one.
+    let kind = |due: &Answers| match due.one.as_ref().or(due.cases.first().map(|case| &case.payload)) {
+        Some(Payload::Json(_)) => Kind::Json,
+        Some(Payload::Raw | Payload::Text) => Kind::Raw,
+        Some(Payload::Nothing) | None => Kind::Nothing,
     };
-    for (arm, due) in [(&reading.results, &call.result), (&reading.refusals, &call.refusal)] {
-        if arm.iter().any(|arm| arm.kind != kind(due)) {
+    for (arms, due) in [(&reading.results, &call.results), (&reading.refusals, &call.refusals)] {
+        if arms.iter().any(|arm| arm.kind != kind(due)) {
             return Err("a status has another kind of body than the contract gives it".to_owned());
+        }
+        let is: BTreeSet<u16> = arms.iter().flat_map(|arm| arm.from..=arm.to).collect();
+        let results = std::ptr::eq(due, &call.results);
+        let ranges = due.cases.iter().flat_map(|case| statuses(case.status, results));
+        let due: BTreeSet<u16> = ranges.flatten().collect();
+        if is != due {
+            return Err("its statuses are others than the contract's".to_owned());
         }
     }
     if reading.results.is_empty() {
         return Err("no status is a result".to_owned());
     }
-    let lists = call
-        .arguments
-        .iter()
-        .any(|argument| argument.list != List::No && argument.location != ParameterIn::Query);
-    if lists { Err("a list stands outside of the query".to_owned()) } else { Ok(()) }
+    // `&self`, the arguments, the body.
+    let due = call.arguments.len() + usize::from(call.body.is_some()) + 1;
+    if item.sig.inputs.len() != due {
+        return Err(format!("it has {} arguments, not {due}", item.sig.inputs.len()));
+    }
+    Ok(())
+}
+
+/// The statuses that a key stands for.
+fn statuses(status: Status, results: bool) -> Vec<RangeInclusive<u16>> {
+    let class = |class: u8| u16::from(class) * 100..=u16::from(class) * 100 + 99;
+    match status {
+        Status::Code(code) => vec![code..=code],
+        Status::Range(digit) => vec![class(digit)],
+        Status::Default if results => vec![class(2)],
+        Status::Default => vec![class(4), class(5)],
+    }
 }

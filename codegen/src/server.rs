@@ -15,24 +15,21 @@ use answers::Answers;
 use crate::{
     diagnostics::Diagnostics,
     emit::{ident, markdown},
-    operations::{Contract, Plan, doc, plan, sentence},
+    operations::{Contract, Plan, Side, doc, plan, sentence},
 };
 
-/// Writes the module `server`, a direct child of the generated root beside `operations`.
-///
-/// What cannot be served (multipart bodies, `label` and `matrix` styles) is left out with a
-/// warning, which [`operations`](crate::operations::operations) has given already; its
-/// routes answer "not implemented".
+/// Writes the module `server` (or `webhook_server`), a direct child of the generated root
+/// beside `operations` (or `webhooks`).
 pub fn server(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStream {
-    let plans = plan(contract, &mut Diagnostics::new());
-    let served: Vec<_> = plans.iter().filter(|plan| plan.served).collect();
-    let answers = served.iter().map(|plan| answers::answers(contract, plan, diagnostics));
+    let plans = plan(contract);
+    let answers = plans.iter().map(|plan| answers::answers(contract, plan, diagnostics));
     let mut answers: Vec<Answers> = answers.collect();
+    answers::share(&mut answers);
     answers::make_distinct(&plans, &mut answers);
     let alias = answers::commonest(&answers);
-    let both = || served.iter().zip(&answers);
+    let both = || plans.iter().zip(&answers);
 
-    let uses = uses(&answers);
+    let uses = uses(contract, &answers);
     let alias_item = alias.as_ref().map(|problem| {
         quote! {
             /// Why most operations refuse: the contract's problem with its status.
@@ -46,12 +43,52 @@ pub fn server(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStr
         let answer = answers.items();
         quote!(#request #answer)
     });
+    let (about, router) = match contract.side {
+        Side::Paths => (
+            quote! {
+                /// What this contract's server does, one method per operation.
+            },
+            quote! {
+                /// Serves every operation of the contract.
+                ///
+                /// Each call is checked in this order: route, media type, size of the body, query and
+                /// parameters, body. The first failure goes to [`Service::reject`].
+                pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
+                    Endpoints::new(service, TABLE, options, S::reject)
+                        #(#routes)*
+                        .into_router()
+                }
+            },
+        ),
+        Side::Webhooks => (
+            quote! {
+                /// What receives this contract's webhooks and callbacks, one method for each.
+            },
+            quote! {
+                /// Receives every webhook and callback, each at the path that `path` gives for it:
+                /// where that is, the receiver tells the sender.
+                ///
+                /// Each call is checked in this order: route, media type, size of the body, query and
+                /// parameters, body. The first failure goes to [`Service::reject`].
+                pub fn router<S: Service>(
+                    service: Arc<S>,
+                    path: impl Fn(&'static Operation) -> String,
+                    options: RouterOptions,
+                ) -> Router {
+                    Endpoints::new(service, TABLE, options, S::reject)
+                        #(#routes)*
+                        .at(path)
+                        .into_router()
+                }
+            },
+        ),
+    };
     quote! {
         #uses
 
         #alias_item
 
-        /// What this contract's server does, one method per operation.
+        #about
         ///
         /// A method that is not written answers `Rejection::NotImplemented` through
         /// [`Service::reject`], so that a new operation breaks nobody.
@@ -65,27 +102,21 @@ pub fn server(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStr
             #(#methods)*
         }
 
-        /// Serves every operation of the contract.
-        ///
-        /// Each call is checked in this order: route, media type, size of the body, query and
-        /// parameters, body. The first failure goes to [`Service::reject`].
-        pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-            Endpoints::new(service, TABLE, options, S::reject)
-                #(#routes)*
-                .into_router()
-        }
+        #router
 
         #(#items)*
     }
 }
 
 /// The imports, each only when it is used.
-fn uses(answers: &[Answers]) -> TokenStream {
+fn uses(contract: Contract<'_>, answers: &[Answers]) -> TokenStream {
+    let (table, id) = contract.side.table();
+    let (table, id) = (ident(table), ident(id));
     if answers.is_empty() {
         return quote! {
             use ::std::sync::Arc;
             use ::contract_runtime::server::{Context, Endpoints, Rejection, Response, Router, RouterOptions};
-            use super::operations::TABLE;
+            use super::#table::TABLE;
         };
     }
     quote! {
@@ -95,7 +126,7 @@ fn uses(answers: &[Answers]) -> TokenStream {
             self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response, Router,
             RouterOptions,
         };
-        use super::operations::{OperationId, TABLE};
+        use super::#table::{#id, TABLE};
     }
 }
 

@@ -11,7 +11,7 @@ use contract_codegen::{
     config::OperationConfig,
     diagnostics::Diagnostics,
     lower::lower,
-    operations::{Contract, operations},
+    operations::{Contract, Side, operations},
     rust_types::RustTypes,
     schema::{Graph, Resource, Schema, SchemaId, Types},
     tree::{Place, SourceId},
@@ -226,7 +226,7 @@ fn table(api: &Api) -> TokenStream {
         hidden_headers: vec!["DPoP".to_owned()],
         ..OperationConfig::default()
     };
-    let contract = Contract { api, graph: &graph(), types: &Shapes, config: &config };
+    let contract = Contract { api, graph: &graph(), types: &Shapes, config: &config, side: Side::Paths };
     operations(contract, &mut Diagnostics::new())
 }
 
@@ -244,7 +244,7 @@ fn expect(name: &str, text: &str) {
 
 #[test]
 fn a_client_is_generated() {
-    let module = client(&api(), &graph(), &Shapes, &options()).unwrap();
+    let module = client(&api(), &graph(), &Shapes, &options(), Side::Paths).unwrap();
     assert!(module.diagnostics.is_empty());
     let printed = |tokens| {
         let code = prettyplease::unparse(&syn::parse2(tokens).unwrap());
@@ -267,7 +267,7 @@ fn a_client_is_generated() {
 
 #[test]
 fn the_lowered_document_is_plain_openapi_3_0() {
-    let lowered = lower(&api(), &graph(), &Shapes, &options());
+    let lowered = lower(&api(), &graph(), &Shapes, &options(), Side::Paths);
     assert!(lowered.diagnostics.is_empty());
     let text = serde_json::to_string_pretty(&lowered.document).unwrap();
     expect("lowered.json", &(text + "\n"));
@@ -275,13 +275,47 @@ fn the_lowered_document_is_plain_openapi_3_0() {
 
 #[test]
 fn generation_is_repeatable() {
-    let print = || client(&api(), &graph(), &Shapes, &options()).unwrap().tokens.to_string();
+    let print = || client(&api(), &graph(), &Shapes, &options(), Side::Paths).unwrap().tokens.to_string();
     assert_eq!(print(), print());
 }
 
-/// What cannot be carried is refused by name, or left out with a warning; the rest stays.
+/// What no client can send is refused by name, or left out with a warning; the rest stays.
 #[test]
-fn unsupported_operations_are_refused_or_skipped() {
+fn impossible_operations_are_refused_or_skipped() {
+    use ParameterIn::Path;
+    let with = |parameters: Vec<Parameter>| Operation {
+        parameters,
+        responses: vec![response(Status::Code(200), "", vec![media("application/json", SHIP)])],
+        ..operation("GET", "/odd", "odd")
+    };
+    let check = |odd: Operation, reason: &str| {
+        let mut api = api();
+        api.operations.push(odd);
+        let error = client(&api, &graph(), &Shapes, &options(), Side::Paths).unwrap_err();
+        let messages: Vec<_> = error.iter().map(|each| each.message.clone()).collect();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].starts_with("`odd` has no method"), "{messages:?}");
+        assert!(messages[0].contains(reason), "{messages:?}");
+
+        let skip = ClientOptions { skip_unsupported: true, ..options() };
+        let module = client(&api, &graph(), &Shapes, &skip, Side::Paths).unwrap();
+        assert_eq!(module.diagnostics.len(), 1);
+        assert!(!module.tokens.to_string().contains("fn odd"));
+        assert!(module.tokens.to_string().contains("fn ships_read"));
+    };
+    check(with(vec![parameter("lost", Path, true, TEXT)]), "path parameter `lost` is not in the path");
+    check(Operation { path: "/odd/{x}".to_owned(), ..with(Vec::new()) }, "the path's `{x}` is no parameter");
+    check(Operation { method: "QUERY".to_owned(), ..with(Vec::new()) }, "method `QUERY`");
+    check(
+        Operation { path: "/ships/picture".to_owned(), method: "PUT".to_owned(), ..with(Vec::new()) },
+        "same method and path",
+    );
+}
+
+/// What progenitor cannot carry is decided without asking it, gets its method all the same, and
+/// is said to lack the second opinion.
+#[test]
+fn operations_beyond_progenitor_are_written_all_the_same() {
     use ParameterIn::{Cookie, Path, Query};
     let ok = || vec![response(Status::Code(200), "", vec![media("application/json", SHIP)])];
     let with = |parameters: Vec<Parameter>| Operation {
@@ -289,53 +323,76 @@ fn unsupported_operations_are_refused_or_skipped() {
         responses: ok(),
         ..operation("GET", "/odd", "odd")
     };
-    let check = |odd: Operation, reason: &str| {
+    let check = |odd: Operation, reason: &str, piece: &str| {
         let mut api = api();
         api.operations.push(odd);
-        let error = client(&api, &graph(), &Shapes, &options()).unwrap_err();
-        let messages: Vec<_> = error.iter().map(|each| each.message.clone()).collect();
-        assert_eq!(messages.len(), 1, "{messages:?}");
-        assert!(messages[0].starts_with("`odd` has no method"), "{messages:?}");
-        assert!(messages[0].contains(reason), "{messages:?}");
-
-        let skip = ClientOptions { skip_unsupported: true, ..options() };
-        let module = client(&api, &graph(), &Shapes, &skip).unwrap();
-        assert_eq!(module.diagnostics.len(), 1);
-        assert!(!module.tokens.to_string().contains("fn odd"));
-        assert!(module.tokens.to_string().contains("fn ships_read"));
+        let module = client(&api, &graph(), &Shapes, &options(), Side::Paths).unwrap();
+        assert!(module.diagnostics.is_empty(), "{}", module.diagnostics);
+        let said: Vec<_> = module.losses.iter().filter(|loss| loss.place.pointer == "/paths/odd").collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].what.starts_with("the operation: ") && said[0].what.contains(reason), "{said:?}");
+        let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        let code = dense(&module.tokens.to_string());
+        assert!(code.contains(&dense(piece)), "{piece}");
     };
-    check(with(vec![parameter("session", Cookie, false, TEXT)]), "cookie parameter `session`");
-    check(with(vec![parameter("filter", Query, false, SHIP)]), "neither a plain value nor a list");
-    check(with(vec![parameter("lost", Path, true, TEXT)]), "path parameter `lost` is not in the path");
+    let styled = |style: &str, parameter: Parameter| Parameter { style: style.to_owned(), ..parameter };
+    let session = parameter("session", Cookie, false, TEXT);
+    check(with(vec![session]), "`session` is a cookie", r#".cookie("session", session)"#);
     check(
-        with(vec![Parameter {
-            content: Some("application/json".to_owned()),
-            ..parameter("filter", Query, false, SHIP)
-        }]),
-        "parameter `filter` with `content`",
+        with(vec![parameter("filter", Query, false, SHIP)]),
+        "neither a plain value nor a list",
+        "filter: Option<&super::types::Ship>",
     );
     check(
-        with(vec![Parameter { style: "deepObject".to_owned(), ..parameter("filter", Query, false, TEXT) }]),
-        "style `deepObject`",
-    );
-    check(Operation { path: "/odd/{x}".to_owned(), ..with(Vec::new()) }, "the path's `{x}` is no parameter");
-    check(
-        Operation { request_body: body(vec![media("multipart/form-data", SHIP)], true), ..with(Vec::new()) },
-        "a body of `multipart/form-data`",
+        with(vec![styled("deepObject", parameter("filter", Query, false, SHIP))]),
+        "the style `deepObject`",
+        r#".query("filter", filter)"#,
     );
     check(
         Operation {
-            responses: vec![
-                response(Status::Code(200), "", vec![media("application/json", SHIP)]),
-                response(Status::Code(201), "", vec![media("application/json", PAGE)]),
-            ],
-            ..operation("GET", "/odd", "odd")
+            path: "/odd/{at}".to_owned(),
+            ..with(vec![styled("matrix", parameter("at", Path, true, TEXT))])
         },
-        "several types",
+        "the style `matrix`",
+        r#".path("at", at)"#,
     );
-    check(Operation { method: "QUERY".to_owned(), ..with(Vec::new()) }, "method `QUERY`");
+    let content = Some("application/json".to_owned());
     check(
-        Operation { path: "/ships/picture".to_owned(), method: "PUT".to_owned(), ..with(Vec::new()) },
-        "same method and path",
+        with(vec![Parameter { content, ..parameter("filter", Query, false, SHIP) }]),
+        "parameter `filter` is `application/json`",
+        r#".query("filter", filter)"#,
+    );
+    check(
+        Operation { request_body: body(vec![media("multipart/form-data", SHIP)], true), ..with(Vec::new()) },
+        "its body consists of parts",
+        r#".multipart("multipart/form-data", body)"#,
+    );
+    check(
+        Operation {
+            request_body: body(vec![media("application/json", SHIP), media("text/csv", TEXT)], true),
+            ..with(Vec::new())
+        },
+        "several media types",
+        r#"super::bodies::OddBody::Csv(body) => request.text("text/csv", body)"#,
+    );
+    let answers = vec![
+        response(Status::Code(200), "", vec![media("application/json", SHIP), media("text/csv", TEXT)]),
+        response(Status::Code(201), "", vec![media("application/json", PAGE)]),
+        response(Status::Code(404), "", vec![media("application/json", PROBLEM)]),
+        response(Status::Range(4), "", Vec::new()),
+        response(Status::Default, "", vec![media("text/plain", TEXT)]),
+    ];
+    check(
+        Operation { responses: answers, ..operation("GET", "/odd", "odd") },
+        "bodies of several kinds",
+        r#"match response.status() {
+            200 if response.is("text/csv") => response.read_text().result(OddAnswer::OkCsv),
+            200 => response.read_json().result(OddAnswer::OkJson),
+            201 => response.read_json().result(OddAnswer::Created),
+            404 => response.read_json().refusal(OddRefusal::NotFound),
+            400..=499 => response.read_nothing().refusal(|()| OddRefusal::Status4xx),
+            500..=599 => response.read_text().refusal(OddRefusal::Default),
+            _ => response.undocumented(),
+        }"#,
     );
 }

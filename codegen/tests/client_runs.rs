@@ -48,7 +48,7 @@ pub mod types {
 
     macro_rules! model {
         ($($(#[$meta:meta])* $name:ident $fields:tt)*) => {$(
-            #[derive(Debug, PartialEq, Serialize, Deserialize)]
+            #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
             $(#[$meta])*
             pub struct $name $fields
 
@@ -74,6 +74,7 @@ pub mod types {
         ShipPage { pub ships: Vec<String> }
         #[serde(transparent)] ShipChangeSet { pub note: String }
         Problem { pub code: String }
+        Other { pub other: String }
         #[serde(transparent)] IdempotencyKey { pub key: String }
     }
 
@@ -177,6 +178,23 @@ fn refusals_are_typed_and_keep_their_headers() {
     assert_eq!(error.body(), Some(&Problem { code: "LIMITED".to_owned() }));
     assert_eq!(error.to_string(), "the server answered 429 Too Many Requests");
     assert_eq!(format!("{error:?}"), "Answer(the server answered 429 Too Many Requests)");
+}
+
+/// Each status has the body that the contract gives it; a proxy's page keeps status, headers
+/// and body.
+#[test]
+fn refusals_of_several_types_are_told_apart() {
+    use client::ShipRemoveRefusal as Refusal;
+    #[allow(deprecated, reason = "the contract says so of this one")]
+    let call = |reply: Reply| run(fake(reply).0.ship_remove("a")).unwrap_err();
+    let unknown = call(|| answer(404, "application/json", r#"{"code":"GONE"}"#));
+    assert_eq!(unknown.body(), Some(&Refusal::NotFound(Problem { code: "GONE".to_owned() })));
+    let used = call(|| answer(409, "application/json", r#"{"other":"x"}"#));
+    assert_eq!(used.body(), Some(&Refusal::Conflict(types::Other { other: "x".to_owned() })));
+    let page = call(|| answer(404, "text/html", "<html>"));
+    let Error::Unreadable(page) = page else { panic!("{page}") };
+    assert_eq!((page.status.as_u16(), page.reason), (404, Reason::MediaType));
+    assert_eq!((&page.headers["retry-after"], &page.body[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
 }
 
 /// An answer that nobody described keeps its status and shows nothing of its body.

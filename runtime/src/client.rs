@@ -21,7 +21,6 @@ use std::{fmt, sync::Arc};
 use crate::{operation::Operation, transport::Transport};
 
 mod answer;
-mod encode;
 mod error;
 mod request;
 #[cfg(feature = "reqwest")]
@@ -35,7 +34,7 @@ pub use self::error::{Error, Reason, SendError, Unreadable};
 pub use self::request::Request;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::ReqwestTransport;
-pub use self::response::Response;
+pub use self::response::{Body, Response};
 
 /// Whether arguments and the body of a request are checked against the contract before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -54,6 +53,7 @@ pub struct Core {
     base_url: Arc<str>,
     transport: Arc<dyn Transport>,
     checks: RequestChecks,
+    base_url_only: bool,
 }
 
 impl Core {
@@ -65,6 +65,7 @@ impl Core {
             base_url: base_url.strip_suffix('/').unwrap_or(base_url).into(),
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
+            base_url_only: false,
         }
     }
 
@@ -72,6 +73,14 @@ impl Core {
     #[must_use]
     pub fn with_request_checks(mut self, checks: RequestChecks) -> Self {
         self.checks = checks;
+        self
+    }
+
+    /// The same client with every request sent to its own address. Otherwise an operation that
+    /// has servers of its own ([`Operation::servers`]) is sent to the first of them.
+    #[must_use]
+    pub fn with_base_url_only(mut self) -> Self {
+        self.base_url_only = true;
         self
     }
 
@@ -83,7 +92,11 @@ impl Core {
 
     /// Starts a request.
     pub fn request(&self, operation: &'static Operation) -> Request {
-        Request::new(operation, self.checks)
+        let request = Request::new(operation, self.checks);
+        match operation.servers.first() {
+            Some(server) if !self.base_url_only => request.at(server),
+            _ => request,
+        }
     }
 
     /// Hands a request to the transport.

@@ -35,6 +35,8 @@ pub mod json;
 #[macro_use]
 mod macros;
 pub mod map;
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod multipart;
 pub mod nullable;
 pub mod number;
 pub mod operation;

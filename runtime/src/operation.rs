@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::parameters::{Parameter, Shape};
+use crate::parameters::{Parameter, Scalar};
 use crate::schema::Validator;
 
 mod template;
@@ -39,14 +39,24 @@ pub struct Operation {
     pub body: Option<Body>,
     /// Every declared status below 400, ascending.
     pub success: &'static [u16],
+    /// Addresses of its own that take the place of the document's, variables filled in with
+    /// their defaults. Empty for most.
+    pub servers: &'static [&'static str],
 }
 
 /// What an operation reads from a request's body.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Body {
     /// Whether a request without a body is refused.
     pub required: bool,
-    /// Its media type: `application/json`.
+    /// The media types that it may have, in document order.
+    pub content: &'static [Content],
+}
+
+/// One media type of a request's body.
+#[derive(Clone, Copy)]
+pub struct Content {
+    /// `application/json`, or a range: `image/*`.
     pub media_type: &'static str,
     /// How its bytes are read.
     pub format: Format,
@@ -56,7 +66,33 @@ pub struct Body {
     pub validator: Option<fn() -> Validator>,
 }
 
-/// How the bytes of a body are read.
+/// Bytes whose media type the contract leaves open.
+#[cfg(any(feature = "client", feature = "server"))]
+#[derive(Clone, PartialEq, Eq)]
+pub struct Typed {
+    /// `image/png`
+    pub media_type: String,
+    /// The bytes.
+    pub bytes: bytes::Bytes,
+}
+
+#[cfg(any(feature = "client", feature = "server"))]
+impl Typed {
+    /// Bytes of a media type.
+    pub fn new(media_type: impl Into<String>, bytes: impl Into<bytes::Bytes>) -> Self {
+        Self { media_type: media_type.into(), bytes: bytes.into() }
+    }
+}
+
+/// Size and media type: what they hold is nobody's to log.
+#[cfg(any(feature = "client", feature = "server"))]
+impl fmt::Debug for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of {}", self.bytes.len(), self.media_type)
+    }
+}
+
+/// How the bytes of a body are read and written.
 #[derive(Clone, Copy, Debug)]
 pub enum Format {
     /// A JSON document.
@@ -65,11 +101,95 @@ pub enum Format {
     Text,
     /// Bytes, taken as they are.
     Bytes,
-    /// `application/x-www-form-urlencoded`, with the fields that the contract declares.
-    Form(&'static [(&'static str, Shape)]),
+    /// `application/x-www-form-urlencoded`: the fields that the contract declares, and how
+    /// others are read.
+    Form(&'static [Parameter], Scalar),
+    /// `multipart/form-data`, with the parts that the contract declares.
+    Multipart(&'static [Part]),
+}
+
+/// How a member of a multipart body becomes parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// What each part stands for.
+    pub form: PartForm,
+    /// How many there are.
+    pub parts: Parts,
+    /// `Content-Type` of each part, unless the file has its own; empty for none.
+    pub media_type: &'static str,
+}
+
+/// What a part of a body stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartForm {
+    /// Bytes.
+    Binary,
+    /// UTF-8 text of one value.
+    Text(Scalar),
+    /// A JSON document.
+    Json,
+}
+
+/// How many parts a member has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// One.
+    One,
+    /// One for each element of a list.
+    Each,
+    /// One value or a list; a single part is one value.
+    OneOrEach,
+}
+
+impl Body {
+    /// What the contract says of a media type, the more literal first: `image/png`, then
+    /// `image/*`, then `*/*`. Parameters do not matter.
+    #[must_use]
+    pub fn of(&self, media_type: &str) -> Option<&'static Content> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        let fits = self.content.iter().filter(|content| in_range(content.media_type, essence));
+        fits.min_by_key(|content| content.media_type.matches('*').count())
+    }
+}
+
+/// Whether a media type is in a range: `image/png` in `image/*`.
+pub(crate) fn in_range(range: &str, essence: &str) -> bool {
+    let range = range.split(';').next().unwrap_or_default().trim();
+    let (Some((kind, subtype)), Some((kind2, subtype2))) = (range.split_once('/'), essence.split_once('/'))
+    else {
+        return false;
+    };
+    let fits = |range: &str, actual: &str| range == "*" || range.eq_ignore_ascii_case(actual);
+    !subtype2.is_empty() && fits(kind, kind2) && fits(subtype, subtype2)
+}
+
+/// Whether a media type is JSON (RFC 6839, 3.1).
+#[cfg(any(feature = "client", feature = "server"))]
+pub(crate) fn is_json(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.ends_with("/json") || essence.ends_with("+json")
 }
 
 impl Operation {
+    /// An operation of which nothing is said.
+    pub const NONE: Self = Self {
+        id: "",
+        method: "GET",
+        path: "/",
+        tags: &[],
+        summary: "",
+        anonymous: false,
+        scopes: &[],
+        idempotent: false,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        success: &[],
+        servers: &[],
+    };
+
     /// The first tag: the area that the operation belongs to. Empty without tags.
     #[must_use]
     pub fn area(&self) -> &'static str {
@@ -112,7 +232,7 @@ impl fmt::Debug for Operation {
     }
 }
 
-impl fmt::Debug for Body {
+impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.media_type, self.schema)
     }
@@ -224,6 +344,7 @@ mod tests {
             parameters: &[],
             body: None,
             success: &[200],
+            ..Operation::NONE
         }
     }
 

@@ -1,25 +1,48 @@
 //! Parameters of operations: how each is written on the wire, as plain data.
 //!
-//! Reading them needs feature `server`: [`Query`], [`Sources`] and
-//! [`read`](Sources::read).
+//! One row says where a parameter stands, in which style, and what its text stands for;
+//! clients write by it (feature `client`) and servers read by it (feature `server`), so that
+//! what one side writes the other reads back equal. Where text cannot say something, nothing
+//! is sent and the caller is told:
+//!
+//! * `null` has no text (RFC 6570, 2.3: undefined). It is left out as an argument and as a
+//!   member, and refused as an element of a list.
+//! * An empty list that is not required is left out. A required one is `name=` where the list
+//!   is one text, and refused where every element has a place of its own; `[""]` is refused
+//!   where it would read as the empty list. The same holds for objects without members.
+//! * Headers are not percent-encoded: a text with white space at its ends is refused, and so
+//!   are elements that hold the separator.
+//! * Elements of `spaceDelimited` and `pipeDelimited` lists that hold the separator are refused.
+//! * Of several shapes that one text fits (`oneOf` a string or a list), readers take the first
+//!   that the schema accepts: plain value, list, object; of plain values number, boolean, text.
+//!   So a list of one comes back as that one, and the string `7` as the number.
+//! * Lists and objects inside of lists and objects are JSON text, except below `deepObject`,
+//!   where they take more brackets (`a[b][c]=1`) and lists of plain values repeat their name.
 
 use std::fmt;
 
-use crate::schema::Validator;
+use crate::schema::{Types, Validator};
 
+#[cfg(feature = "server")]
+mod found;
 #[cfg(feature = "server")]
 mod query;
 #[cfg(feature = "server")]
 mod read;
 #[cfg(feature = "server")]
 mod split;
+#[cfg(feature = "client")]
+pub(crate) mod write;
+
+#[cfg(all(test, feature = "client", feature = "server"))]
+mod round_trip;
 
 #[cfg(feature = "server")]
 pub use query::{MalformedQuery, Query};
 #[cfg(feature = "server")]
 pub use read::{Fault, Missing, Sources, read_form};
 
-/// One parameter of an operation.
+/// One parameter of an operation, or one field of a form.
 #[derive(Clone, Copy)]
 pub struct Parameter {
     /// Its name on the wire.
@@ -32,10 +55,36 @@ pub struct Parameter {
     pub style: Style,
     /// Whether every element has a place of its own (OpenAPI 3.1, 4.8.12).
     pub explode: bool,
+    /// Whether reserved characters are sent as they are, as far as a query can hold them.
+    pub allow_reserved: bool,
     /// What its text stands for.
     pub shape: Shape,
     /// Checks its value.
     pub validator: Option<fn() -> Validator>,
+}
+
+impl Parameter {
+    /// A text in the path, as OpenAPI has it unless told otherwise.
+    pub const PATH: Self = Self::plain(Location::Path, Style::Simple, false);
+    /// A text in the query, as OpenAPI has it unless told otherwise.
+    pub const QUERY: Self = Self::plain(Location::Query, Style::Form, true);
+    /// A text in a header, as OpenAPI has it unless told otherwise.
+    pub const HEADER: Self = Self::plain(Location::Header, Style::Simple, false);
+    /// A text in a cookie, as OpenAPI has it unless told otherwise.
+    pub const COOKIE: Self = Self::plain(Location::Cookie, Style::Form, true);
+
+    const fn plain(location: Location, style: Style, explode: bool) -> Self {
+        Self {
+            name: "",
+            location,
+            required: matches!(location, Location::Path),
+            style,
+            explode,
+            allow_reserved: false,
+            shape: Shape::Scalar(Scalar::Text),
+            validator: None,
+        }
+    }
 }
 
 impl fmt::Debug for Parameter {
@@ -76,12 +125,17 @@ impl fmt::Display for Location {
     }
 }
 
-/// `style` of a parameter (OpenAPI 3.1, 4.8.12.2.1), as far as it is supported.
+/// `style` of a parameter (OpenAPI 3.1, 4.8.12.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
     /// Comma-separated, in paths and headers.
     Simple,
-    /// `name=value`, in queries and cookies.
+    /// `.value`, in paths. Exploded lists are separated by dots, and dots inside of their
+    /// elements are percent-encoded.
+    Label,
+    /// `;name=value`, in paths.
+    Matrix,
+    /// `name=value`, in queries and cookies. Exploded lists in cookies repeat the name.
     Form,
     /// `a%20b`
     SpaceDelimited,
@@ -98,8 +152,14 @@ pub enum Shape {
     Scalar(Scalar),
     /// A list.
     Array(Scalar),
-    /// An object with these members; others are read as text.
-    Object(&'static [(&'static str, Scalar)]),
+    /// An object with these members. Where every member has a place of its own, these are the
+    /// ones that are looked for; elsewhere others are read as text.
+    Object(&'static [(&'static str, Shape)]),
+    /// An object with these members and others beside them. In an exploded query those are
+    /// all the names that belong to no other parameter.
+    Map(&'static [(&'static str, Shape)], Scalar),
+    /// One of several, tried in this order.
+    OneOf(&'static [Shape]),
     /// A JSON document (a parameter with `content`).
     Json,
 }
@@ -115,4 +175,8 @@ pub enum Scalar {
     Boolean,
     /// A number, `true`, `false` or `null` where it reads as one, else a string.
     Any,
+    /// One of these types where it reads as one, else a string.
+    Of(Types),
+    /// A JSON document: a list or an object that stands inside of another.
+    Json,
 }

@@ -204,7 +204,7 @@ pub struct Choice {
 }
 
 /// A set of the types of the `type` keyword (Validation 6.1.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Types(u8);
 
 impl Types {

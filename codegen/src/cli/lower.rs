@@ -27,8 +27,13 @@ pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
         contract.options.implied_objects,
         BTreeSet::new(),
     );
-    let mut lowered =
-        lowered(&contract.api, &contract.graph, &types, &ClientOptions::from(&project.config.client));
+    let mut lowered = lowered(
+        &contract.api,
+        &contract.graph,
+        &types,
+        &ClientOptions::from(&project.config.client),
+        contract_codegen::operations::Side::Paths,
+    );
     let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {

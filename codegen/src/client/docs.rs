@@ -1,20 +1,18 @@
 //! Documentation of methods, from the contract's own words.
 
+use super::Writer;
 use crate::{
-    api::{Api, Operation, ParameterIn, Status},
+    api::{Operation, ParameterIn, Status},
     emit,
-    lower::{Call, Payload},
+    lower::{Call, Lowered, Payload},
+    operations::Side,
     schema::{Graph, SchemaId},
 };
 
-/// The lines of a method's documentation. `link` is what a refusal's type is called.
-pub(crate) fn operation_lines(
-    api: &Api,
-    graph: &Graph,
-    call: &Call,
-    refusal: &dyn Fn(&Payload) -> Option<String>,
-) -> Vec<String> {
-    let operation = &api.operations[call.operation];
+/// The lines of a method's documentation. `refusals` is the enum of its refusals.
+pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call, refusals: Option<&str>) -> Vec<String> {
+    let operation = &writer.operations[call.operation];
+    let graph = writer.graph;
     let mut lines = Vec::new();
     let mut paragraph = |text: &str| {
         if !lines.is_empty() {
@@ -33,17 +31,30 @@ pub(crate) fn operation_lines(
         (None, None) => {}
     }
     let scopes = scopes(operation);
-    paragraph(&format!("`{} {}`{scopes}.", operation.method, operation.path));
-    if !call.arguments.is_empty() || call.body.is_some() {
+    match &operation.callback {
+        Some((caller, address)) => {
+            paragraph(&format!("`{}`, a callback of `{caller}` to `{address}`{scopes}.", operation.method));
+        }
+        None => paragraph(&format!("`{} {}`{scopes}.", operation.method, operation.path)),
+    }
+    if let Some(server) = operation.servers.first() {
+        paragraph(&format!("Sent to `{server}`, a server of its own."));
+    }
+    let webhook = writer.side == Side::Webhooks;
+    if !call.arguments.is_empty() || call.body.is_some() || webhook {
         lines.push(String::new());
         lines.push("# Arguments".to_owned());
         lines.push(String::new());
+        if webhook {
+            lines.push("* `address`: where it is received.".to_owned());
+        }
         for argument in &call.arguments {
             let parameter = &operation.parameters[argument.parameter];
             let place = match argument.location {
                 ParameterIn::Path => "in the path",
                 ParameterIn::Query => "in the query",
-                ParameterIn::Header | ParameterIn::Cookie => "header",
+                ParameterIn::Header => "header",
+                ParameterIn::Cookie => "cookie",
             };
             let mut facts = vec![format!("`{}` {place}", parameter.name)];
             let limits = parameter.schema.map(|id| limits(graph, id)).unwrap_or_default();
@@ -58,13 +69,14 @@ pub(crate) fn operation_lines(
         }
         if let (Some(body), Some(described)) = (&call.body, &operation.request_body) {
             let about = described.description.as_deref().unwrap_or_default();
-            item(&mut lines, "body", &format!("`{}`", body.media_type), about);
+            let names: Vec<String> = body.forms.iter().map(|form| format!("`{}`", form.media_type)).collect();
+            item(&mut lines, "body", &names.join(" or "), about);
         }
     }
     lines.push(String::new());
     lines.push("# Errors".to_owned());
     lines.push(String::new());
-    lines.extend(errors(operation, call, refusal));
+    lines.extend(errors(operation, call, writer.lowered, refusals));
     lines
 }
 
@@ -77,15 +89,31 @@ fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
     lines.extend(about.map(|line| format!("  {line}")));
 }
 
-fn errors(operation: &Operation, call: &Call, refusal: &dyn Fn(&Payload) -> Option<String>) -> Vec<String> {
+/// What a refusal's type is called, where it is one of ours.
+fn link(lowered: &Lowered, payload: &Payload) -> Option<String> {
+    let Payload::Json(key) = payload else { return None };
+    let text = lowered.components.get(key)?.rust_type.to_string().replace(' ', "");
+    let name = text.strip_prefix("super::types::")?;
+    let plain = name.chars().all(|character| character.is_alphanumeric() || character == '_');
+    plain.then(|| format!("[`{name}`](super::types::{name})"))
+}
+
+fn errors(operation: &Operation, call: &Call, lowered: &Lowered, refusals: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
-    let body = refusal(&call.refusal).map(|name| format!(" with {name}")).unwrap_or_default();
     for response in &operation.responses {
+        let own = call.refusals.cases.iter().find(|case| case.status == response.status);
+        let body = match (&call.refusals.one, refusals, own) {
+            (Some(one), ..) => link(lowered, one),
+            (None, Some(name), Some(case)) => Some(format!("[`{name}::{}`]", case.variant)),
+            _ => None,
+        };
+        let body = body.map(|name| format!(" with {name}")).unwrap_or_default();
         let status = match response.status {
-            Status::Code(code @ 400..=599) => format!("`{code}`"),
-            Status::Range(class @ 4..=5) => format!("`{class}XX`"),
+            _ if own.is_none() => continue,
+            Status::Code(code) => format!("`{code}`"),
+            Status::Range(class) => format!("`{class}XX`"),
+            Status::Default if call.refusals.cases.len() > 1 => "any other `4XX` or `5XX`".to_owned(),
             Status::Default => "any `4XX` or `5XX`".to_owned(),
-            Status::Code(_) | Status::Range(_) => continue,
         };
         let mut about = markdown(&response.description).into_iter().filter(|line| !line.is_empty());
         let first = about.next().map(|text| format!(": {text}")).unwrap_or_default();

@@ -50,10 +50,16 @@ impl Explainer<'_> {
             title: format!("{word} {}: {} {}", operation.id, operation.method, operation.path),
             origins: vec![self.whereabouts(&operation.place)],
             description: (!text.is_empty()).then(|| text.join("\n")),
-            form: format!(
-                "method `{}` of the client and of the server's trait",
-                names::field_name(&operation.id)
-            ),
+            form: match word {
+                "webhook" => format!(
+                    "method `{}` of the sender and of the receiver's trait",
+                    names::field_name(&operation.id)
+                ),
+                _ => format!(
+                    "method `{}` of the client and of the server's trait",
+                    names::field_name(&operation.id)
+                ),
+            },
             rules: Vec::new(),
             parts,
         }

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use proc_macro2::TokenStream;
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use serde_json::{Value, json};
 
-use super::{Argument, List, Lowering, distinct};
+use super::{Argument, Lowering, TRANSPORT, distinct, exceed};
 use crate::{
     api::{Operation, Parameter, ParameterIn},
+    operations::Side,
     schema::SchemaId,
 };
 
@@ -17,13 +18,16 @@ impl Lowering<'_> {
     pub(super) fn arguments(
         &mut self,
         operation: &Operation,
+        beyond: &mut Option<String>,
     ) -> Result<(String, Vec<Argument>, Vec<Value>), String> {
         // progenitor names an argument after its parameter, wherever that stands, and drops
         // the first of two with one name.
         let mut seen = BTreeSet::from(["body".to_owned()]);
         let mut path = operation.path.clone();
         let mut arguments = Vec::new();
-        for placeholder in placeholders(&operation.path)? {
+        // A webhook has a name where others have a path.
+        let template = if self.side == Side::Webhooks { "/" } else { &operation.path };
+        for placeholder in placeholders(template)? {
             let (index, parameter) = operation
                 .parameters
                 .iter()
@@ -32,7 +36,7 @@ impl Lowering<'_> {
                 .ok_or_else(|| format!("the path's `{{{placeholder}}}` is no parameter"))?;
             let name = distinct(placeholder, &mut seen, "path");
             path = path.replace(&format!("{{{placeholder}}}"), &format!("{{{name}}}"));
-            arguments.push(self.argument(index, parameter, name)?);
+            arguments.push(self.argument(index, parameter, name, beyond));
         }
         for (index, parameter) in operation.parameters.iter().enumerate() {
             if self.is_supplied(parameter) {
@@ -47,12 +51,10 @@ impl Lowering<'_> {
                 }
                 ParameterIn::Query => "query",
                 ParameterIn::Header => "header",
-                ParameterIn::Cookie => {
-                    return Err(format!("cookie parameter `{}` is not supported", parameter.name));
-                }
+                ParameterIn::Cookie => "cookie",
             };
             let name = distinct(&parameter.name, &mut seen, prefix);
-            arguments.push(self.argument(index, parameter, name)?);
+            arguments.push(self.argument(index, parameter, name, beyond));
         }
         let lowered = arguments.iter().map(|argument| self.parameter(operation, argument));
         let lowered = lowered.collect();
@@ -70,7 +72,7 @@ impl Lowering<'_> {
             && ["Accept", "Authorization", "Content-Type"].into_iter().any(named);
         if ours {
             let what = format!("parameter `{}`", parameter.name);
-            self.lose(&parameter.place, what, "the transport supplies it");
+            self.lose(&parameter.place, what, TRANSPORT);
         } else if https {
             let what = format!("header `{}`, which OpenAPI says to ignore", parameter.name);
             self.lose(&parameter.place, what, "the client and its transport");
@@ -78,48 +80,57 @@ impl Lowering<'_> {
         ours || https
     }
 
-    fn argument(&mut self, index: usize, parameter: &Parameter, name: String) -> Result<Argument, String> {
+    fn argument(
+        &mut self,
+        index: usize,
+        parameter: &Parameter,
+        name: String,
+        beyond: &mut Option<String>,
+    ) -> Argument {
         let wire = &parameter.name;
-        if let Some(media_type) = &parameter.content {
-            return Err(format!("parameter `{wire}` with `content` ({media_type}) is not supported"));
-        }
-        let schema = parameter.schema.ok_or_else(|| format!("parameter `{wire}` has no schema"))?;
-        let style = match parameter.location {
-            ParameterIn::Query => "form",
-            _ => "simple",
-        };
-        let (element, list) = if self.types.is_scalar(schema) {
-            (self.types.rust_type(schema), List::No)
-        } else {
-            let list = if parameter.explode { List::Repeated } else { List::Joined };
-            match self.element(schema) {
-                Some(item) if parameter.location == ParameterIn::Query => (self.types.rust_type(item), list),
-                _ => match self.not_null(schema) {
-                    Some(plain) => (plain, List::No),
-                    None => {
-                        let what = format!("`{wire}` is neither a plain value nor a list of such");
-                        return Err(format!("parameter {what}, or not in the query"));
-                    }
-                },
+        let any = || quote!(::contract_runtime::Json);
+        let whole = parameter.schema.map_or_else(any, |schema| self.types.rust_type(schema));
+        let scalar = parameter.schema.is_some_and(|schema| self.types.is_scalar(schema));
+        let query = parameter.location == ParameterIn::Query;
+        let element = parameter.schema.and_then(|schema| self.element(schema));
+        let plain_style = matches!(
+            (query, parameter.style.as_str()),
+            (true, "form" | "spaceDelimited" | "pipeDelimited") | (false, "simple")
+        );
+        if parameter.location == ParameterIn::Cookie {
+            exceed(beyond, format!("`{wire}` is a cookie"));
+        } else if let Some(media_type) = &parameter.content {
+            exceed(beyond, format!("parameter `{wire}` is `{media_type}`"));
+        } else if !plain_style || (element.is_some() && parameter.style != "form") {
+            exceed(beyond, format!("parameter `{wire}` has the style `{}`", parameter.style));
+        } else if !scalar && (element.is_none_or(|item| !self.types.is_scalar(item)) || !query) {
+            let null = parameter.schema.is_some_and(|schema| self.is_plain_or_null(schema));
+            if !null {
+                exceed(
+                    beyond,
+                    format!("parameter `{wire}` is neither a plain value nor a list of such in the query"),
+                );
             }
-        };
-        if parameter.style != style && !(list == List::No && is_plain_style(&parameter.style)) {
-            return Err(format!("style `{}` of parameter `{wire}` is not supported", parameter.style));
         }
-        let element = match without_null(&element) {
+        let (rust_type, list) = match element {
+            Some(item) if !scalar => (self.types.rust_type(item), true),
+            _ => (whole, false),
+        };
+        let rust_type = match without_null(&rust_type) {
             Some(plain) => {
                 let what = format!("`null` for parameter `{wire}`");
                 self.lose(&parameter.place, what, "nothing: it has no form there; leave it out");
                 plain
             }
-            None => element,
+            None => rust_type,
         };
         if parameter.allow_reserved {
             let what = format!("`allowReserved` of parameter `{wire}`");
-            self.lose(&parameter.place, what, "reserved characters are sent encoded, which means the same");
+            self.lose(&parameter.place, what, "the client sends reserved characters as they are");
         }
-        let limits = crate::client::limits(self.graph, schema);
-        if !limits.is_empty() {
+        let limits = parameter.schema.map(|schema| crate::client::limits(self.graph, schema));
+        if let Some((limits, schema)) = limits.zip(parameter.schema).filter(|(limits, _)| !limits.is_empty())
+        {
             let what = format!("limits of parameter `{wire}`: {limits}");
             let checked = self.types.is_contract(schema) || self.types.validator(schema).is_some();
             let enforced = if checked {
@@ -129,14 +140,14 @@ impl Lowering<'_> {
             };
             self.lose(&parameter.place, what, enforced);
         }
-        Ok(Argument {
+        Argument {
             parameter: index,
             name,
             location: parameter.location,
             required: parameter.required || parameter.location == ParameterIn::Path,
             list,
-            rust_type: element,
-        })
+            rust_type,
+        }
     }
 
     fn parameter(&mut self, operation: &Operation, argument: &Argument) -> Value {
@@ -156,7 +167,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The schema of a list's elements, when they are plain values.
+    /// The schema of a list's elements, when the type is a plain list.
     fn element(&self, schema: SchemaId) -> Option<SchemaId> {
         let mut id = schema;
         // References were checked for cycles when the graph was built; this bound is for
@@ -166,29 +177,24 @@ impl Lowering<'_> {
             if let Some(items) = schema.items {
                 let rust_type = self.types.rust_type(id).to_string().replace(' ', "");
                 let list = rust_type.starts_with("Vec<") || rust_type.starts_with("::std::vec::Vec<");
-                return (list && self.types.is_scalar(items)).then_some(items);
+                return list.then_some(items);
             }
             id = schema.reference?;
         }
         None
     }
 
-    /// The type without its `null`, when what remains is a plain value.
-    fn not_null(&self, schema: SchemaId) -> Option<TokenStream> {
-        let wrapped = self.types.rust_type(schema);
-        without_null(&wrapped)?;
+    /// Whether the type is a plain value or `null`.
+    fn is_plain_or_null(&self, schema: SchemaId) -> bool {
+        if without_null(&self.types.rust_type(schema)).is_none() {
+            return false;
+        }
         let held = self.graph.schema(schema);
-        let branches = held.any_of.iter().chain(&held.one_of).copied();
-        let plain = held.types.is_some_and(|types| {
+        let mut branches = held.any_of.iter().chain(&held.one_of).copied();
+        held.types.is_some_and(|types| {
             !types.contains(crate::schema::Types::ARRAY) && !types.contains(crate::schema::Types::OBJECT)
-        }) || branches.into_iter().any(|branch| self.types.is_scalar(branch));
-        plain.then_some(wrapped)
+        }) || branches.any(|branch| self.types.is_scalar(branch))
     }
-}
-
-/// Styles that write a single plain value as the default style does.
-fn is_plain_style(style: &str) -> bool {
-    matches!(style, "form" | "simple" | "spaceDelimited" | "pipeDelimited")
 }
 
 /// `T` of `Nullable<T>` or `Option<T>`.

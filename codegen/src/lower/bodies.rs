@@ -1,80 +1,107 @@
-//! Request bodies: one media type each.
+//! Request bodies: what is sent, and the one media type that progenitor is shown.
 
 use serde_json::{Value, json};
 
-use super::{Body, BodyForm, Lowering, is_json};
-use crate::api::{MediaType, Operation};
+use super::{Body, BodyForm, BodyKind, Lowering, exceed};
+use crate::operations::{ContentPlan, Format, Plan};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
 impl Lowering<'_> {
-    pub(super) fn body(&mut self, operation: &Operation) -> Result<Option<(Body, Value)>, String> {
-        let Some(body) = &operation.request_body else { return Ok(None) };
-        let essence =
-            |media: &MediaType| media.name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let multipart = |media: &&MediaType| essence(media).starts_with("multipart/");
-        let json = body.content.iter().find(|media| is_json(&media.name));
-        let form = body.content.iter().find(|media| essence(media) == FORM && media.schema.is_some());
-        let raw = body.content.iter().find(|media| !multipart(media) && essence(media) != FORM);
-        let Some(chosen) = json.or(form).or(raw) else {
-            return match body.content.first() {
-                None => Ok(None),
-                Some(media) => Err(format!("a body of `{}` is not supported", media.name)),
-            };
+    pub(super) fn body(
+        &mut self,
+        plan: &Plan<'_>,
+        beyond: &mut Option<String>,
+    ) -> Result<Option<(Body, Value)>, String> {
+        let Some(planned) = &plan.body else { return Ok(None) };
+        let place = &planned.body.place;
+        let form = |(variant, content): (&crate::operations::BodyVariant, &ContentPlan<'_>)| BodyForm {
+            media_type: content.media.name.clone(),
+            variant: variant.name.clone(),
+            kind: kind(&content.format),
         };
-        for other in body.content.iter().filter(|media| media.name != chosen.name) {
-            let what = format!("request body as `{}`", other.name);
-            self.lose(&body.place, what, format!("nothing: the client sends `{}`", chosen.name));
+        let sent: Vec<&ContentPlan<'_>> =
+            planned.variants.iter().map(|variant| &planned.contents[variant.sent]).collect();
+        for content in &sent {
+            let name = &content.media.name;
+            if !name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+                return Err(format!("`{name}` is no media type that a client can send"));
+            }
         }
-        let form = match chosen.schema {
-            schema if is_json(&chosen.name) => BodyForm::Json(schema),
-            Some(schema) if essence(chosen) == FORM => BodyForm::Form(schema),
-            _ => BodyForm::Raw,
+        let forms: Vec<BodyForm> = planned.variants.iter().zip(sent.iter().copied()).map(form).collect();
+        for content in &planned.contents {
+            let name = &content.media.name;
+            let chosen = &sent[content.variant].media.name;
+            if name != chosen {
+                let what = format!("request body as `{name}`, of the same type as `{chosen}`");
+                self.lose(place, what, format!("nothing: the client sends `{chosen}`"));
+            }
+        }
+        let lowered = match (sent.as_slice(), forms.as_slice()) {
+            ([content], [form]) => self.lowered_body(place, content, form, beyond),
+            _ => {
+                exceed(beyond, "its body has several media types");
+                Value::Null
+            }
         };
-        if !chosen.encoding.is_empty() {
-            if !matches!(form, BodyForm::Json(_)) {
-                return Err(format!("`encoding` of a body of `{}` is not supported", chosen.name));
-            }
-            self.lose(&body.place, "`encoding` of a JSON body", "nothing: it has no meaning there");
+        for content in &sent {
+            self.constraints(place, content);
         }
-        if http_text(&chosen.name).is_none() {
-            return Err(format!("`{}` is no media type that a client can send", chosen.name));
+        if !planned.body.required {
+            self.lose(place, "a body that may be left out", "the argument is an `Option`");
         }
-        let (name, schema) = match form {
-            BodyForm::Json(schema) => {
-                let key = match schema {
-                    Some(schema) => self.component(schema),
-                    None => self.any(),
-                };
-                ("application/json", reference(&key))
-            }
-            BodyForm::Form(schema) => {
-                if !self.types.is_contract(schema) {
-                    return Err("a form that is no object with members is not supported".to_owned());
-                }
-                (FORM, reference(&self.component(schema)))
-            }
-            BodyForm::Raw => ("application/octet-stream", json!({ "type": "string", "format": "binary" })),
-        };
-        if name != chosen.name {
-            let what = format!("request media type `{}`, carried as `{name}`", chosen.name);
-            self.lose(&body.place, what, "the client sends the contract's own");
-        }
-        self.constraints(&body.place, &form);
-        if !body.required {
-            self.lose(&body.place, "a body that may be left out", "the argument is an `Option`");
-        }
-        let lowered = json!({ "required": true, "content": { name: { "schema": schema } } });
-        let media_type = chosen.name.clone();
-        Ok(Some((Body { media_type, required: body.required, form }, lowered)))
+        let body = Body { required: planned.body.required, rust_type: planned.ty(self.side), forms };
+        Ok(Some((body, lowered)))
     }
 
-    fn constraints(&mut self, place: &crate::tree::Place, form: &BodyForm) {
-        let (BodyForm::Json(Some(schema)) | BodyForm::Form(schema)) = form else { return };
-        let location = self.graph.location(*schema);
-        let enforced = if self.types.is_contract(*schema) {
+    fn lowered_body(
+        &mut self,
+        place: &crate::tree::Place,
+        content: &ContentPlan<'_>,
+        form: &BodyForm,
+        beyond: &mut Option<String>,
+    ) -> Value {
+        let typed = |lowering: &mut Self| match content.media.schema {
+            Some(schema) => reference(&lowering.component(schema)),
+            None => reference(&lowering.any()),
+        };
+        let (name, schema) = match form.kind {
+            BodyKind::Model | BodyKind::Json => ("application/json", typed(self)),
+            BodyKind::Form => {
+                if !content.media.encoding.is_empty() {
+                    exceed(beyond, "its form has an `encoding`");
+                }
+                (FORM, typed(self))
+            }
+            BodyKind::Multipart => {
+                exceed(beyond, "its body consists of parts");
+                return Value::Null;
+            }
+            BodyKind::Text | BodyKind::Bytes => {
+                ("application/octet-stream", json!({ "type": "string", "format": "binary" }))
+            }
+            BodyKind::Typed => {
+                exceed(beyond, format!("its body is any of `{}`", form.media_type));
+                return Value::Null;
+            }
+        };
+        if name != form.media_type {
+            let what = format!("request media type `{}`, carried as `{name}`", form.media_type);
+            self.lose(place, what, "the client sends the contract's own");
+        }
+        json!({ "required": true, "content": { name: { "schema": schema } } })
+    }
+
+    fn constraints(&mut self, place: &crate::tree::Place, content: &ContentPlan<'_>) {
+        let Some(schema) = content.media.schema else { return };
+        let form = kind(&content.format);
+        if matches!(form, BodyKind::Text | BodyKind::Bytes | BodyKind::Typed) {
+            return;
+        }
+        let location = self.graph.location(schema);
+        let enforced = if form == BodyKind::Model {
             "checked before it is sent, by the type's `validate`"
-        } else if self.types.validator(*schema).is_some() {
+        } else if self.types.is_contract(schema) || self.types.validator(schema).is_some() {
             "checked before it is sent, by its schema"
         } else {
             "the server alone: the body's type is no generated one"
@@ -83,11 +110,18 @@ impl Lowering<'_> {
     }
 }
 
-pub(super) fn reference(key: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{key}") })
+const fn kind(format: &Format) -> BodyKind {
+    match format {
+        Format::Model => BodyKind::Model,
+        Format::Json => BodyKind::Json,
+        Format::Form(..) => BodyKind::Form,
+        Format::Multipart(..) => BodyKind::Multipart,
+        Format::Text => BodyKind::Text,
+        Format::Bytes => BodyKind::Bytes,
+        Format::Typed => BodyKind::Typed,
+    }
 }
 
-/// The text, when a header can hold it: visible ASCII.
-fn http_text(text: &str) -> Option<&str> {
-    text.bytes().all(|byte| (b' '..=b'~').contains(&byte)).then_some(text)
+pub(super) fn reference(key: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{key}") })
 }

@@ -1,14 +1,15 @@
 //! Settles for each operation what the table and the server interface have in common:
-//! names, parameters, the one body that is read.
+//! names, parameters, bodies.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::parameters::{Shape, of_schema, properties, shape, style};
+use super::bodies::{self, BodyPlan};
+use super::parameters::{Scalar, Shape, shape, style};
 use super::{Contract, location_name};
 use crate::{
-    api::{MediaType, Operation, Parameter, ParameterIn, RequestBody},
-    diagnostics::{Diagnostic, Diagnostics},
+    api::{Operation, Parameter, ParameterIn},
+    emit::ident,
     names,
     schema::SchemaId,
 };
@@ -48,10 +49,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) idempotent: bool,
     /// What a handler sees, in document order.
     pub(crate) parameters: Vec<ParameterPlan<'a>>,
-    /// The body that is read.
+    /// The body.
     pub(crate) body: Option<BodyPlan<'a>>,
-    /// Whether the server interface offers it.
-    pub(crate) served: bool,
 }
 
 /// One parameter, settled.
@@ -60,58 +59,34 @@ pub(crate) struct ParameterPlan<'a> {
     pub(crate) parameter: &'a Parameter,
     /// The field of the request.
     pub(crate) field: String,
+    /// Its row of the table.
+    pub(super) row: FieldPlan,
+}
+
+/// A parameter, or a field of a form, as the table says it.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldPlan {
+    pub(super) name: String,
+    pub(super) required: bool,
+    pub(super) style: String,
+    pub(super) explode: bool,
+    pub(super) allow_reserved: bool,
     /// What its text stands for.
-    pub(crate) shape: Shape,
+    pub(super) shape: Shape,
     /// An expression for its validator.
-    validator: Option<TokenStream>,
-}
-
-/// A request's body, settled.
-pub(crate) struct BodyPlan<'a> {
-    /// What the contract says.
-    pub(crate) body: &'a RequestBody,
-    /// The media type that is read.
-    pub(crate) media: &'a MediaType,
-    /// How it is read.
-    pub(crate) format: Format,
-    /// Whether its type checks itself.
-    pub(crate) reading: Reading,
-    location: String,
-    validator: Option<TokenStream>,
-}
-
-/// How the bytes of a body are read or written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// JSON.
-    Json,
-    /// UTF-8 text.
-    Text,
-    /// Bytes.
-    Bytes,
-    /// A form with these fields.
-    Form(Vec<(String, Shape)>),
-}
-
-/// What the type of a body can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// It checks itself.
-    Model,
-    /// It is read, and checked by a validator.
-    Value,
+    pub(super) validator: Option<TokenStream>,
 }
 
 /// Settles all operations, in document order.
-pub(crate) fn plan<'a>(contract: Contract<'a>, diagnostics: &mut Diagnostics) -> Vec<Plan<'a>> {
-    let operations = &contract.api.operations;
+pub(crate) fn plan(contract: Contract<'_>) -> Vec<Plan<'_>> {
+    let operations = contract.operations();
     let wires: Vec<&str> = operations.iter().map(|operation| operation.id.as_str()).collect();
     let mut types: Vec<String> = wires.iter().map(|wire| type_name(wire)).collect();
     let mut methods: Vec<String> = wires.iter().map(|wire| method_name(wire)).collect();
     names::make_distinct(&wires, &mut types);
     names::make_distinct(&wires, &mut methods);
     let named = operations.iter().zip(types.into_iter().zip(methods));
-    named.map(|(operation, (t, m))| one(contract, operation, t, m, diagnostics)).collect()
+    named.map(|(operation, (t, m))| one(contract, operation, t, m)).collect()
 }
 
 fn type_name(wire: &str) -> String {
@@ -129,7 +104,6 @@ fn one<'a>(
     operation: &'a Operation,
     type_name: String,
     method_name: String,
-    diagnostics: &mut Diagnostics,
 ) -> Plan<'a> {
     let key = contract.config.idempotency_header.as_deref().unwrap_or("");
     let named =
@@ -137,37 +111,22 @@ fn one<'a>(
     let idempotent = operation.parameters.iter().any(|p| p.required && named(p, key));
     let hidden = contract.config.hidden_headers.iter().map(String::as_str);
     let hidden: Vec<&str> = hidden.chain(IGNORED.iter().copied()).collect();
-    let mut served = true;
-    let mut parameters = Vec::new();
-    for parameter in &operation.parameters {
-        if hidden.iter().any(|name| named(parameter, name)) {
-            continue;
-        }
-        match shape(contract.graph, parameter) {
-            Ok(shape) => parameters.push(ParameterPlan {
-                parameter,
-                field: String::new(),
-                shape,
-                validator: parameter.schema.and_then(|schema| validator(contract, schema)),
-            }),
-            Err(reason) => {
-                let message = format!(
-                    "`{}` is left out of the server: parameter `{}`: {reason}",
-                    operation.id, parameter.name
-                );
-                let warning = Diagnostic::warning("unsupported-parameter", message);
-                diagnostics.push(warning.at(parameter.place.clone()));
-                served = false;
-            }
-        }
-    }
+    let visible = operation.parameters.iter().filter(|p| !hidden.iter().any(|name| named(p, name)));
+    let row = |parameter: &Parameter| FieldPlan {
+        name: parameter.name.clone(),
+        required: parameter.required,
+        style: parameter.style.clone(),
+        explode: parameter.explode,
+        allow_reserved: parameter.allow_reserved,
+        shape: shape(contract.graph, parameter),
+        validator: parameter.schema.and_then(|schema| validator(contract, schema)),
+    };
+    let settled =
+        visible.map(|parameter| ParameterPlan { parameter, field: String::new(), row: row(parameter) });
+    let mut parameters: Vec<ParameterPlan<'a>> = settled.collect();
     name_fields(&mut parameters);
-    let body = operation.request_body.as_ref().and_then(|body| {
-        let planned = choose(contract, operation, body, diagnostics);
-        served &= planned.is_some() || body.content.is_empty();
-        planned
-    });
-    Plan { operation, type_name, method_name, idempotent, parameters, body, served }
+    let body = operation.request_body.as_ref().and_then(|body| bodies::body(contract, &type_name, body));
+    Plan { operation, type_name, method_name, idempotent, parameters, body }
 }
 
 /// Parameters take their own names; those that clash take their location's in front.
@@ -190,87 +149,6 @@ fn name_fields(parameters: &mut [ParameterPlan<'_>]) {
     }
 }
 
-/// The media type that is read: JSON before others, in document order.
-fn choose<'a>(
-    contract: Contract<'a>,
-    operation: &Operation,
-    body: &'a RequestBody,
-    diagnostics: &mut Diagnostics,
-) -> Option<BodyPlan<'a>> {
-    let mut readable = Vec::new();
-    let mut refused = Vec::new();
-    for media in &body.content {
-        match format(contract, media) {
-            Ok(format) => readable.push((media, format)),
-            Err(reason) => refused.push(format!("{}: {reason}", media.name)),
-        }
-    }
-    readable.sort_by_key(|(_, format)| *format != Format::Json);
-    let mut readable = readable.into_iter();
-    let chosen = readable.next();
-    let others = readable.map(|(media, _)| format!("{}: one media type is read", media.name));
-    refused.extend(others);
-    if !refused.is_empty() {
-        let what = match &chosen {
-            Some((media, _)) => format!("the server reads only {}", media.name),
-            None => "it is left out of the server".to_owned(),
-        };
-        let message = format!("body of `{}`: {what} ({})", operation.id, refused.join("; "));
-        let warning = Diagnostic::warning("unsupported-body", message);
-        diagnostics.push(warning.at(body.place.clone()));
-    }
-    let (media, format) = chosen?;
-    let model = format == Format::Json && media.schema.is_some_and(|s| contract.types.is_contract(s));
-    Some(BodyPlan {
-        body,
-        media,
-        reading: if model { Reading::Model } else { Reading::Value },
-        location: media.schema.map(|s| contract.graph.location(s)).unwrap_or_default(),
-        validator: media.schema.and_then(|schema| validator(contract, schema)),
-        format,
-    })
-}
-
-/// How a body of this media type is read or written, or why it is not.
-pub(crate) fn format(contract: Contract<'_>, media: &MediaType) -> Result<Format, String> {
-    let essence = essence(&media.name);
-    if is_json(&essence) {
-        Ok(Format::Json)
-    } else if essence.starts_with("multipart/") {
-        Err("multipart is not supported".to_owned())
-    } else if essence == "application/x-www-form-urlencoded" {
-        form(contract, media)
-    } else if essence.starts_with("text/") || essence == "application/xml" || essence.ends_with("+xml") {
-        Ok(Format::Text)
-    } else {
-        Ok(Format::Bytes)
-    }
-}
-
-fn form(contract: Contract<'_>, media: &MediaType) -> Result<Format, String> {
-    if !media.encoding.is_empty() {
-        return Err("a form with `encoding` is not supported".to_owned());
-    }
-    let Some(schema) = media.schema else { return Ok(Format::Form(Vec::new())) };
-    let field = |(name, schema): (String, SchemaId)| match of_schema(contract.graph, schema) {
-        Ok(shape @ (Shape::Scalar(_) | Shape::Array(_))) => Ok((name, shape)),
-        Ok(_) => Ok((name, Shape::Json)),
-        Err(reason) => Err(format!("field `{name}`: {reason}")),
-    };
-    let fields = properties(contract.graph, schema).into_iter().map(field);
-    fields.collect::<Result<_, _>>().map(Format::Form)
-}
-
-/// Whether a media type is JSON (RFC 6839, 3.1).
-pub(super) fn is_json(media_type: &str) -> bool {
-    let essence = essence(media_type);
-    matches!(essence.as_str(), "application/json" | "text/json") || essence.ends_with("+json")
-}
-
-fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
-}
-
 /// An expression for the validator of a schema: the crate's own, or its type's.
 pub(crate) fn validator(contract: Contract<'_>, schema: SchemaId) -> Option<TokenStream> {
     contract.types.validator(schema).or_else(|| {
@@ -291,50 +169,39 @@ pub(crate) fn validator_option(validator: Option<&TokenStream>) -> TokenStream {
 impl ParameterPlan<'_> {
     /// An expression of the runtime's type, imported where it stands.
     pub(super) fn tokens(&self) -> TokenStream {
-        let Parameter { name, required, explode, .. } = self.parameter;
         let (_, location) = location_name(self.parameter.location);
-        let style = style(&self.parameter.style);
-        let shape = self.shape.tokens();
-        let validator = validator_option(self.validator.as_ref());
-        quote! {
-            Parameter {
-                name: #name,
-                location: Location::#location,
-                required: #required,
-                style: #style,
-                explode: #explode,
-                shape: #shape,
-                validator: #validator,
-            }
-        }
+        let plain = ident(&location.to_string().to_uppercase());
+        self.row.tokens(&quote!(#plain))
     }
 }
 
-impl BodyPlan<'_> {
-    /// An expression of the runtime's type, imported where it stands.
-    pub(super) fn tokens(&self) -> TokenStream {
-        let required = self.body.required;
-        let media_type = &self.media.name;
-        let schema = &self.location;
-        let validator = validator_option(self.validator.as_ref());
-        let format = match &self.format {
-            Format::Json => quote!(Json),
-            Format::Text => quote!(Text),
-            Format::Bytes => quote!(Bytes),
-            Format::Form(fields) => {
-                let names = fields.iter().map(|(name, _)| name);
-                let shapes = fields.iter().map(|(_, shape)| shape.tokens());
-                quote!(Form(&[#((#names, #shapes)),*]))
-            }
-        };
+impl FieldPlan {
+    /// An expression of the runtime's type: what differs from the usual at that place.
+    pub(super) fn tokens(&self, plain: &TokenStream) -> TokenStream {
+        let place = plain.to_string();
+        let name = &self.name;
+        let path = place == "PATH";
+        let usual_style = if path || place == "HEADER" { "simple" } else { "form" };
+        let required = (self.required != path).then(|| {
+            let required = self.required;
+            quote!(required: #required,)
+        });
+        let style = (self.style != usual_style).then(|| {
+            let style = style(&self.style);
+            quote!(style: #style,)
+        });
+        let explode = (self.explode != (usual_style == "form")).then(|| {
+            let explode = self.explode;
+            quote!(explode: #explode,)
+        });
+        let reserved = self.allow_reserved.then(|| quote!(allow_reserved: true,));
+        let shape = (self.shape != Shape::Scalar(Scalar::Text)).then(|| {
+            let shape = self.shape.tokens();
+            quote!(shape: #shape,)
+        });
+        let validator = self.validator.as_ref().map(|validator| quote!(validator: Some(|| #validator),));
         quote! {
-            Body {
-                required: #required,
-                media_type: #media_type,
-                format: Format::#format,
-                schema: #schema,
-                validator: #validator,
-            }
+            Parameter { name: #name, #required #style #explode #reserved #shape #validator ..Parameter::#plain }
         }
     }
 }

@@ -4,7 +4,6 @@
 
 use super::*;
 use crate::{
-    diagnostics::Severity,
     load::Sources,
     resolve::{ResolveOptions, resolve},
     schema::SchemaId,
@@ -135,7 +134,13 @@ pub(crate) fn with(document: &str, check: impl FnOnce(Contract<'_>)) {
         hidden_headers: vec!["dpop".to_owned()],
         ..OperationConfig::default()
     };
-    check(Contract { graph: &graph, api: &apis[0], types: &Types(&graph), config: &config });
+    check(Contract {
+        graph: &graph,
+        api: &apis[0],
+        types: &Types(&graph),
+        config: &config,
+        side: Side::Paths,
+    });
 }
 
 /// Asserts that code holds a piece, whatever the spacing.
@@ -158,9 +163,12 @@ fn the_table_says_what_the_contract_says() {
         has(&code, r#"scopes: &[&["pets.write"]], idempotent: true, deprecated: true"#);
         has(
             &code,
-            r#"name: "body", location: Location::Query, required: false, style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Number)"#,
+            r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Number), ..Parameter::QUERY }"#,
         );
-        has(&code, r#"shape: Shape::Object(&[("age", Scalar::Number), ("name", Scalar::Text)])"#);
+        has(
+            &code,
+            r#"shape: Shape::Object(&[("age", Shape::Scalar(Scalar::Number)), ("name", Shape::Scalar(Scalar::Text))])"#,
+        );
         has(
             &code,
             r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(|| <super::types::Pet as ::contract_runtime::Contract>::VALIDATOR)"##,
@@ -170,7 +178,7 @@ fn the_table_says_what_the_contract_says() {
         has(&code, "Operations::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])");
         has(&code, "pub const ALL: &'static [Self] = &[Self::PetRead, Self::PetWrite");
         has(&code, r#"Self::PetsRead => "pets.read", Self::PetsAdmin => "pets.admin""#);
-        has(&code, "use ::contract_runtime::operation::{Body, Format, Operation, Operations};");
+        has(&code, "use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations,};");
         assert!(!code.to_string().contains("DPoP"));
     });
 }
@@ -191,31 +199,94 @@ fn a_parameter_of_several_operations_is_written_once() {
         let code = operations(contract, &mut Diagnostics::new());
         has(&code, r#"const X_KEY_PARAMETER: Parameter = Parameter { name: "X-Key""#);
         assert_eq!(code.to_string().matches("X_KEY_PARAMETER").count(), 3);
-        has(&code, "use ::contract_runtime::operation::{Operation, Operations};");
+        has(&code, "use ::contract_runtime::operation::{Operation, Operations,};");
     });
 }
 
 #[test]
-fn what_a_server_cannot_read_is_said() {
-    with(PETS, |contract| {
-        let mut diagnostics = Diagnostics::new();
-        let plans = plan(contract, &mut diagnostics);
-        let left: Vec<_> =
-            plans.iter().filter(|plan| !plan.served).map(|plan| plan.operation.id.as_str()).collect();
-        assert_eq!(left, ["upload", "matrix"]);
-        let said: Vec<_> = diagnostics.iter().map(|d| (d.severity, d.code)).collect();
-        assert_eq!(
-            said,
-            [(Severity::Warning, "unsupported-body"), (Severity::Warning, "unsupported-parameter")]
+fn every_style_and_body_is_in_the_table() {
+    let document = r##"{
+      "openapi": "3.1.0", "info": {"title": "", "version": "1"},
+      "paths": {"/a/{m}": {"post": {
+        "operationId": "a", "servers": [{"url": "https://{host}/up", "variables": {"host": {"default": "b.example"}}}],
+        "parameters": [
+          {"name": "m", "in": "path", "required": true, "style": "matrix", "schema": {"type": ["integer", "string"]}},
+          {"name": "u", "in": "query", "allowReserved": true, "schema": {"oneOf": [
+            {"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}},
+          {"name": "f", "in": "query", "style": "deepObject", "explode": true, "schema": {"type": "object",
+            "properties": {"x": {"type": "object", "properties": {"y": {"type": "boolean"}}}},
+            "additionalProperties": {"type": "number"}}},
+          {"name": "c", "in": "cookie", "content": {"application/json": {"schema": {"type": "object"}}}}
+        ],
+        "requestBody": {"content": {
+          "application/x-www-form-urlencoded": {
+            "schema": {"type": "object", "properties": {"o": {"type": "object"}, "l": {"type": "array", "items": {"type": "string"}}}},
+            "encoding": {"l": {"style": "form", "explode": false}}},
+          "multipart/form-data": {
+            "schema": {"type": "object", "required": ["file"], "properties": {
+              "file": {"type": "string", "format": "binary"}, "any": {},
+              "images": {"type": "array", "items": {"type": "string", "contentMediaType": "image/png"}},
+              "either": {"anyOf": [{"type": "string", "format": "binary"}, {"type": "array", "items": {"type": "string", "format": "binary"}}]},
+              "meta": {"type": "object"}, "ids": {"type": "array", "items": {"type": "integer"}}}},
+            "encoding": {"file": {"contentType": "image/png, image/jpeg"}}},
+          "image/*": {}
+        }},
+        "responses": {"204": {"description": ""}}
+      }}}
+    }"##;
+    with(document, |contract| {
+        let code = operations(contract, &mut Diagnostics::new());
+        has(
+            &code,
+            r#"style: Style::Matrix, shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),"#,
         );
-        assert!(diagnostics.iter().all(|d| d.place.as_ref().is_some_and(|p| !p.pointer.is_empty())));
+        has(
+            &code,
+            r#"allow_reserved: true, shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Number)])"#,
+        );
+        has(
+            &code,
+            r#"style: Style::DeepObject, shape: Shape::Map(&[("x", Shape::Object(&[("y", Shape::Scalar(Scalar::Boolean))]))], Scalar::Number)"#,
+        );
+        has(&code, r#"Parameter { name: "c", shape: Shape::Json, ..Parameter::COOKIE }"#);
+        has(
+            &code,
+            r#"format: Format::Form(&[Parameter { name: "o", shape: Shape::Json, ..Parameter::QUERY }"#,
+        );
+        has(
+            &code,
+            r#"Parameter { name: "l", explode: false, shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }"#,
+        );
+        let part = |name: &str, form: &str, parts: &str, media_type: &str| {
+            has(
+                &code,
+                &format!(
+                    r#"Part {{ name: "{name}", form: PartForm::{form}, parts: Parts::{parts}, media_type: "{media_type}" }}"#
+                ),
+            );
+        };
+        part("file", "Binary", "One", "image/png");
+        part("any", "Binary", "One", "");
+        part("images", "Binary", "Each", "");
+        part("either", "Binary", "OneOrEach", "");
+        part("meta", "Json", "One", "application/json");
+        part("ids", "Text(Scalar::Number)", "Each", "");
+        has(&code, r#"media_type: "image/*", format: Format::Bytes"#);
+        has(&code, r#"servers: &["https://b.example/up"]"#);
+        let bodies = bodies(contract).unwrap();
+        syn::parse2::<syn::File>(bodies.clone()).unwrap();
+        has(&bodies, "pub enum ABody");
+        has(&bodies, "Image(::contract_runtime::operation::Typed)");
+        has(&bodies, "pub file: File");
+        has(&bodies, "pub images: Vec<File>");
+        has(&bodies, "pub fn new(file: File) -> Self");
     });
 }
 
 #[test]
 fn fields_never_clash() {
     with(PETS, |contract| {
-        let plans = plan(contract, &mut Diagnostics::new());
+        let plans = plan(contract);
         let fields: Vec<_> = plans[1].parameters.iter().map(|p| p.field.as_str()).collect();
         assert_eq!(fields, ["idempotency_key", "limit", "query_body"]);
         assert_eq!((plans[1].type_name.as_str(), plans[1].method_name.as_str()), ("PetWrite", "pet_write"));

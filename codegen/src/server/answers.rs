@@ -15,7 +15,7 @@ use crate::{
     api::{MediaType, Response, Status},
     diagnostics::{Diagnostic, Diagnostics},
     names,
-    operations::{Contract, Format, Plan, format, validator},
+    operations::{Contract, Plan, is_json, is_text, reason, subtype, validator},
 };
 
 /// What one operation answers.
@@ -23,6 +23,8 @@ pub(super) struct Answers {
     operation: String,
     success_enum: String,
     refusal_enum: String,
+    /// Whether an earlier operation refuses alike, so that its enum is there already.
+    shared: bool,
     successes: Vec<Case>,
     refusals: Vec<Case>,
 }
@@ -67,11 +69,11 @@ pub(super) fn answers(contract: Contract<'_>, plan: &Plan<'_>, diagnostics: &mut
         // Without a success of its own, `default` describes it too (OpenAPI 3.1, 4.8.16).
         let stands_in = !any_success && response.status == Status::Default;
         if is_success(response.status) || stands_in {
-            successes.extend(cases(contract, response, diagnostics));
+            successes.extend(cases(contract, response));
         }
         if !is_success(response.status) {
             // One media type is enough to refuse with: the contract's first JSON.
-            let mut found = cases(contract, response, diagnostics);
+            let mut found = cases(contract, response);
             found.sort_by_key(|case| matches!(case.payload.writing, Writing::Bytes));
             if let [kept, _, ..] = found.as_slice() {
                 let message = format!("the server refuses only with {}", kept.payload.media_type);
@@ -103,6 +105,7 @@ pub(super) fn answers(contract: Contract<'_>, plan: &Plan<'_>, diagnostics: &mut
         operation: format!("{} {}", plan.operation.method, plan.operation.path),
         success_enum: format!("{}Answer", plan.type_name),
         refusal_enum: format!("{}Problem", plan.type_name),
+        shared: false,
         successes,
         refusals,
     }
@@ -120,7 +123,31 @@ pub(super) fn make_distinct(plans: &[Plan<'_>], answers: &mut [Answers]) {
     }
 }
 
-/// The problem that most operations refuse with; none when there is none.
+/// Lets operations that refuse alike share one enum; the commonest has the plain name.
+pub(super) fn share(answers: &mut [Answers]) {
+    let mut users: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, answer) in answers.iter().enumerate().filter(|(_, answer)| answer.refusals.len() > 1) {
+        let each = answer.refusals.iter();
+        let each = each.map(|case| format!("{} {} {};", case.name, case.payload.media_type, case.payload.ty));
+        users.entry(each.collect()).or_default().push(index);
+    }
+    let most = users.values().filter(|users| users.len() > 1);
+    let most = most.max_by_key(|users| (users.len(), usize::MAX - users[0])).map(|users| users[0]);
+    for users in users.values() {
+        let first = users[0];
+        if most == Some(first) {
+            answers[first].refusal_enum = "Problem".to_owned();
+        }
+        let name = answers[first].refusal_enum.clone();
+        for &index in &users[1..] {
+            answers[index].refusal_enum.clone_from(&name);
+            answers[index].shared = true;
+        }
+    }
+}
+
+/// The problem that most operations refuse with, one with a body before one without; none when
+/// there is none.
 pub(super) fn commonest(answers: &[Answers]) -> Option<TokenStream> {
     let mut counts: BTreeMap<String, (usize, &TokenStream)> = BTreeMap::new();
     for answer in answers {
@@ -129,12 +156,12 @@ pub(super) fn commonest(answers: &[Answers]) -> Option<TokenStream> {
             counts.entry(ty.to_string()).or_insert((0, ty)).0 += 1;
         }
     }
-    let (_, (_, ty)) = counts.into_iter().max_by_key(|(_, (count, _))| *count)?;
+    let (_, (_, ty)) = counts.into_iter().max_by_key(|(_, (count, ty))| (ty.to_string() != "()", *count))?;
     Some(ty.clone())
 }
 
 /// One case per media type of a response that can be written.
-fn cases(contract: Contract<'_>, response: &Response, diagnostics: &mut Diagnostics) -> Vec<Case> {
+fn cases(contract: Contract<'_>, response: &Response) -> Vec<Case> {
     let (status, word) = match response.status {
         Status::Code(code) => (code, reason(code)),
         Status::Range(digit) => (u16::from(digit) * 100, format!("Status{digit}xx")),
@@ -152,40 +179,30 @@ fn cases(contract: Contract<'_>, response: &Response, diagnostics: &mut Diagnost
             Some(media) => names::variant_name(&format!("{word} {}", subtype(&media.name))),
             None => word.clone(),
         };
+        // Which media type of a range it is, only the handler knows.
+        let reply = reply || media.is_some_and(|media| media.name.contains('*'));
         Case { name, doc: response.description.clone(), status, payload, reply }
     };
     if response.content.is_empty() {
         return vec![case(None, Payload::empty())];
     }
-    let mut found = Vec::new();
-    for media in &response.content {
-        match payload(contract, media) {
-            Ok(payload) => found.push(case(Some(media), payload)),
-            Err(reason) => {
-                let message = format!("the server cannot answer {}: {reason}", media.name);
-                let warning = Diagnostic::warning("unsupported-answer", message);
-                diagnostics.push(warning.at(response.place.clone()));
-            }
-        }
-    }
-    found
+    response.content.iter().map(|media| case(Some(media), payload(contract, media))).collect()
 }
 
-fn payload(contract: Contract<'_>, media: &MediaType) -> Result<Payload, String> {
+fn payload(contract: Contract<'_>, media: &MediaType) -> Payload {
     let media_type = media.name.clone();
-    let (ty, writing) = match (format(contract, media)?, media.schema) {
-        (Format::Form(_), _) => return Err("forms are read only".to_owned()),
-        (Format::Text, _) => (quote!(String), Writing::Bytes),
-        (Format::Bytes, _) => (quote!(runtime::Bytes), Writing::Bytes),
-        (Format::Json, None) => (quote!(::contract_runtime::Json), Writing::Value(None)),
-        (Format::Json, Some(schema)) => {
+    let (ty, writing) = match media.schema.filter(|_| is_json(&media.name)) {
+        None if is_json(&media.name) => (quote!(::contract_runtime::Json), Writing::Value(None)),
+        None if is_text(&media.name) => (quote!(String), Writing::Bytes),
+        None => (quote!(runtime::Bytes), Writing::Bytes),
+        Some(schema) => {
             let ty = contract.types.rust_type(schema);
             let model = contract.types.is_contract(schema);
             let value = || Writing::Value(validator(contract, schema));
             (ty, if model { Writing::Model } else { value() })
         }
     };
-    Ok(Payload { ty, media_type, writing })
+    Payload { ty, media_type, writing }
 }
 
 impl Payload {
@@ -202,48 +219,4 @@ impl Case {
     fn empty(status: u16) -> Self {
         Self { name: reason(status), doc: String::new(), status, payload: Payload::empty(), reply: false }
     }
-}
-
-fn subtype(media_type: &str) -> &str {
-    let essence = media_type.split(';').next().unwrap_or("");
-    essence.rsplit('/').next().unwrap_or(essence)
-}
-
-/// The reason phrase of a status as a name (RFC 9110, 15).
-fn reason(status: u16) -> String {
-    let word = match status {
-        200 => "Ok",
-        201 => "Created",
-        202 => "Accepted",
-        203 => "NonAuthoritative",
-        204 => "NoContent",
-        205 => "ResetContent",
-        206 => "PartialContent",
-        207 => "MultiStatus",
-        300 => "MultipleChoices",
-        301 => "MovedPermanently",
-        302 => "Found",
-        303 => "SeeOther",
-        304 => "NotModified",
-        307 => "TemporaryRedirect",
-        308 => "PermanentRedirect",
-        400 => "BadRequest",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "NotFound",
-        405 => "MethodNotAllowed",
-        409 => "Conflict",
-        410 => "Gone",
-        412 => "PreconditionFailed",
-        413 => "ContentTooLarge",
-        415 => "UnsupportedMediaType",
-        422 => "UnprocessableContent",
-        429 => "TooManyRequests",
-        500 => "InternalServerError",
-        501 => "NotImplemented",
-        502 => "BadGateway",
-        503 => "ServiceUnavailable",
-        other => return format!("Status{other}"),
-    };
-    word.to_owned()
 }

@@ -65,7 +65,7 @@ impl Client {
             .query("cursor", cursor)
             .query("limit", limit)
             .query("tag", tag)
-            .query("type", [query_type])
+            .query("type", query_type)
             .accept("application/json, application/problem+json");
         let response = self.core.send(request).await?;
         match response.status() {
@@ -87,7 +87,7 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `409`: Conflict.
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
+    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn ships_write(
@@ -99,7 +99,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::ShipsWrite.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .header("X-Note", x_note)
             .accept("application/ship+json, application/problem+json")
             .json("application/merge-patch+json", body);
@@ -118,15 +118,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] for `404`: Unknown.
-    /// * [`Error::Answer`] for `409`: In use.
+    /// * [`Error::Answer`] with [`ShipRemoveRefusal::NotFound`] for `404`: Unknown.
+    /// * [`Error::Answer`] with [`ShipRemoveRefusal::Conflict`] for `409`: In use.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     #[deprecated = "the contract says so"]
     pub async fn ship_remove(
         &self,
         path_body: &str,
-    ) -> Result<Answer<()>, Error<::contract_runtime::Json>> {
+    ) -> Result<Answer<()>, Error<ShipRemoveRefusal>> {
         let request = self
             .core
             .request(OperationId::ShipRemove.operation())
@@ -135,7 +135,8 @@ impl Client {
         let response = self.core.send(request).await?;
         match response.status() {
             204 => response.nothing(),
-            404 | 409 => response.refusal(),
+            404 => response.read_json().refusal(ShipRemoveRefusal::NotFound),
+            409 => response.read_json().refusal(ShipRemoveRefusal::Conflict),
             _ => response.undocumented(),
         }
     }
@@ -180,13 +181,13 @@ impl Client {
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn import(
         &self,
-        body: impl Into<Bytes>,
+        body: &str,
     ) -> Result<Answer<()>, Error<super::types::Problem>> {
         let request = self
             .core
             .request(OperationId::Import.operation())
             .accept("application/problem+json")
-            .bytes("text/csv", body);
+            .text("text/csv", body);
         let response = self.core.send(request).await?;
         match response.status() {
             200..=299 => response.nothing(),
@@ -194,4 +195,12 @@ impl Client {
             _ => response.undocumented(),
         }
     }
+}
+/// What `DELETE /ships/{body}` refuses with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShipRemoveRefusal {
+    /// `404`: Unknown.
+    NotFound(super::types::Problem),
+    /// `409`: In use.
+    Conflict(super::types::Other),
 }

@@ -1,7 +1,7 @@
 //! What `client.rs` generates, for `client_runs.rs` to call.
 
-use ::contract_runtime::operation::{Body, Format, Operation, Operations};
-use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
     Operation {
@@ -17,52 +17,31 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "shipId",
-                location: Location::Path,
-                required: true,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
-                validator: None,
+                ..Parameter::PATH
             },
             Parameter {
                 name: "cursor",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
-                shape: Shape::Scalar(Scalar::Text),
-                validator: None,
+                ..Parameter::QUERY
             },
             Parameter {
                 name: "limit",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Scalar(Scalar::Number),
-                validator: None,
+                ..Parameter::QUERY
             },
             Parameter {
                 name: "tag",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Array(Scalar::Text),
-                validator: None,
+                ..Parameter::QUERY
             },
             Parameter {
                 name: "type",
-                location: Location::Query,
                 required: true,
-                style: Style::Form,
-                explode: true,
-                shape: Shape::Scalar(Scalar::Text),
-                validator: None,
+                ..Parameter::QUERY
             },
         ],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "ships_write",
@@ -77,35 +56,32 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "Idempotency-Key",
-                location: Location::Header,
                 required: true,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| {
                     <super::types::IdempotencyKey as ::contract_runtime::Contract>::VALIDATOR
                 }),
+                ..Parameter::HEADER
             },
             Parameter {
                 name: "X-Note",
-                location: Location::Header,
-                required: false,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
-                validator: None,
+                ..Parameter::HEADER
             },
         ],
         body: Some(Body {
             required: true,
-            media_type: "application/merge-patch+json",
-            format: Format::Json,
-            schema: "https://exchange.example/test#/changes",
-            validator: Some(|| {
-                <super::types::ShipChangeSet as ::contract_runtime::Contract>::VALIDATOR
-            }),
+            content: &[
+                Content {
+                    media_type: "application/merge-patch+json",
+                    format: Format::Json,
+                    schema: "https://exchange.example/test#/changes",
+                    validator: Some(|| {
+                        <super::types::ShipChangeSet as ::contract_runtime::Contract>::VALIDATOR
+                    }),
+                },
+            ],
         }),
         success: &[200, 202],
+        servers: &[],
     },
     Operation {
         id: "shipRemove",
@@ -120,16 +96,12 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "body",
-                location: Location::Path,
-                required: true,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
-                validator: None,
+                ..Parameter::PATH
             },
         ],
         body: None,
         success: &[204],
+        servers: &[],
     },
     Operation {
         id: "picture",
@@ -144,12 +116,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: false,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "https://exchange.example/test#/ships",
-            validator: None,
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "https://exchange.example/test#/ships",
+                    validator: None,
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "import",
@@ -164,12 +141,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "text/csv",
-            format: Format::Text,
-            schema: "https://exchange.example/test#/text",
-            validator: None,
+            content: &[
+                Content {
+                    media_type: "text/csv",
+                    format: Format::Text,
+                    schema: "https://exchange.example/test#/text",
+                    validator: None,
+                },
+            ],
         }),
         success: &[],
+        servers: &[],
     },
 ];
 /// Every operation, to search by id or by method and path.

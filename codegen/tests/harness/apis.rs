@@ -36,8 +36,23 @@ pub mod operations {
     pub mod types;
 }
 
+#[path = "../cases/operations_all/expected"]
+pub mod operations_all {
+    pub mod bodies;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+    pub mod webhook_client;
+    pub mod webhook_server;
+    pub mod webhooks;
+}
+
 #[path = "../cases/operations_odd/expected"]
 pub mod operations_odd {
+    pub mod bodies;
     pub mod client;
     pub mod models;
     pub mod operations;

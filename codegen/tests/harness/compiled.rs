@@ -108,6 +108,8 @@ pub mod openapi_30;
 pub mod openapi_files;
 #[path = "../cases/operations/expected/root.rs"]
 pub mod operations;
+#[path = "../cases/operations_all/expected/root.rs"]
+pub mod operations_all;
 #[path = "../cases/operations_odd/expected/root.rs"]
 pub mod operations_odd;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
@@ -254,6 +256,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
+        "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "pattern_closed" => models!(pattern_closed: Alone, Input),

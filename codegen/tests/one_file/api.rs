@@ -404,7 +404,7 @@ pub mod operations {
     //! The operations of the contract.
 
     use ::contract_runtime::operation::{Operation, Operations};
-    use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+    use ::contract_runtime::parameters::Parameter;
 
     /// Every operation, in the order of the contract.
     pub static OPERATIONS: &[Operation] = &[
@@ -421,16 +421,13 @@ pub mod operations {
             parameters: &[
                 Parameter {
                     name: "id",
-                    location: Location::Path,
-                    required: true,
-                    style: Style::Simple,
-                    explode: false,
-                    shape: Shape::Scalar(Scalar::Text),
                     validator: Some(|| super::schemas::validator(0)),
+                    ..Parameter::PATH
                 },
             ],
             body: None,
             success: &[200],
+            servers: &[],
         },
     ];
 

@@ -296,7 +296,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::BlueprintsWrite.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body);
         let response = self.core.send(request).await?;
@@ -384,7 +384,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::StockWrite.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body);
         let response = self.core.send(request).await?;
@@ -474,7 +474,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::ShipsWrite.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body);
         let response = self.core.send(request).await?;
@@ -579,7 +579,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::OrgStockMembers.operation())
-            .query("unit", [unit])
+            .query("unit", unit)
             .accept("application/json, application/problem+json");
         let response = self.core.send(request).await?;
         match response.status() {
@@ -623,7 +623,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::OrgStockWrite.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body);
         let response = self.core.send(request).await?;
@@ -695,7 +695,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::DraftsBlueprints.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body);
         let response = self.core.send(request).await?;
@@ -738,7 +738,7 @@ impl Client {
         let request = self
             .core
             .request(OperationId::DraftsRefinery.operation())
-            .header("Idempotency-Key", [idempotency_key])
+            .header("Idempotency-Key", idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body);
         let response = self.core.send(request).await?;

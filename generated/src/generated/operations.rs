@@ -2,37 +2,27 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Format, Operation, Operations};
-use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 const CURSOR_PARAMETER: Parameter = Parameter {
     name: "cursor",
-    location: Location::Query,
-    required: false,
-    style: Style::Form,
-    explode: true,
-    shape: Shape::Scalar(Scalar::Text),
     validator: Some(|| super::schemas::validator(29)),
+    ..Parameter::QUERY
 };
 
 const LIMIT_PARAMETER: Parameter = Parameter {
     name: "limit",
-    location: Location::Query,
-    required: false,
-    style: Style::Form,
-    explode: true,
     shape: Shape::Scalar(Scalar::Number),
     validator: Some(|| super::schemas::validator(30)),
+    ..Parameter::QUERY
 };
 
 const IDEMPOTENCY_KEY_PARAMETER: Parameter = Parameter {
     name: "Idempotency-Key",
-    location: Location::Header,
     required: true,
-    style: Style::Simple,
-    explode: false,
-    shape: Shape::Scalar(Scalar::Text),
     validator: Some(|| super::schemas::validator(34)),
+    ..Parameter::HEADER
 };
 
 /// Every operation, in the order of the contract.
@@ -50,6 +40,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "installation_label",
@@ -64,12 +55,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(1)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(1)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "account_check",
@@ -84,12 +80,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(3)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(3)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "catalog_resolve",
@@ -119,12 +120,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(5)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(5)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "catalog_locations",
@@ -154,6 +160,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "blueprints_read",
@@ -168,6 +175,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "blueprints_write",
@@ -182,12 +190,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(9)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(9)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "stock_read",
@@ -202,6 +215,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "stock_write",
@@ -216,12 +230,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(12)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(12)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "ships_read",
@@ -236,6 +255,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "ships_write",
@@ -250,12 +270,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(15)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(15)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "org_units_read",
@@ -270,6 +295,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "org_stock_read",
@@ -284,6 +310,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "org_stock_members",
@@ -298,16 +325,14 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "unit",
-                location: Location::Query,
                 required: true,
-                style: Style::Form,
-                explode: true,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| super::schemas::validator(31)),
+                ..Parameter::QUERY
             },
         ],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "org_stock_write",
@@ -322,12 +347,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(20)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(20)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "demand_read",
@@ -342,6 +372,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "drafts_blueprints",
@@ -356,12 +387,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(23)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(23)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "drafts_refinery",
@@ -376,12 +412,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(25)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(25)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "contract_openapi",
@@ -396,6 +437,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "contract_schema",
@@ -410,16 +452,13 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "name",
-                location: Location::Path,
-                required: true,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| super::schemas::validator(32)),
+                ..Parameter::PATH
             },
         ],
         body: None,
         success: &[200],
+        servers: &[],
     },
 ];
 

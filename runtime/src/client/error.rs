@@ -165,8 +165,10 @@ impl fmt::Debug for Unreadable {
 pub enum Reason {
     /// The contract has no such status for the operation.
     Status,
-    /// `Content-Type` is not JSON: most often a page of a proxy.
+    /// `Content-Type` is not what the contract says: most often a page of a proxy.
     MediaType,
+    /// The body is not UTF-8.
+    Encoding,
     /// A body was due and there is none.
     Missing,
     /// The body is not JSON, or ends too early; counted from 1.
@@ -189,7 +191,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status => f.write_str("the contract does not name this status"),
-            Self::MediaType => f.write_str("the body is not JSON by its content type"),
+            Self::MediaType => f.write_str("the body is of another content type"),
+            Self::Encoding => f.write_str("the body is not UTF-8"),
             Self::Missing => f.write_str("there is no body"),
             Self::Syntax { line, column } => {
                 write!(f, "the body is not JSON (line {line}, byte {column})")

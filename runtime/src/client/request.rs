@@ -1,20 +1,21 @@
 //! A request under construction.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Uri,
-    header::{ACCEPT, CONTENT_TYPE},
+    header::{ACCEPT, CONTENT_TYPE, COOKIE},
 };
 use serde::Serialize;
 
-use super::{RequestChecks, encode::encode, error::SendError};
+use super::{RequestChecks, error::SendError};
 use crate::{
     contract::Contract,
     json::Json,
-    operation::Operation,
-    parameters::{Location, Scalar, Shape},
+    multipart::{Multipart, Writer, settle},
+    operation::{Content, Format, Operation, Part, Typed},
+    parameters::{Location, Parameter, write},
     transport::{Delivery, TransportError, TransportFault},
     violation::{Violation, Violations},
 };
@@ -28,6 +29,8 @@ pub struct Request {
     path: String,
     query: String,
     headers: HeaderMap,
+    cookies: String,
+    address: Option<String>,
     body: Bytes,
     violations: Vec<Violation>,
 }
@@ -40,76 +43,125 @@ impl Request {
             path: operation.path.to_owned(),
             query: String::new(),
             headers: HeaderMap::new(),
+            cookies: String::new(),
+            address: None,
             body: Bytes::new(),
             violations: Vec::new(),
         }
     }
 
-    /// Fills `{name}` of the path template with one encoded value.
+    /// Fills `{name}` of the path template.
     ///
     /// Refused: a value that makes the path segment empty, `.` or `..`. Those name another
     /// path, whichever way they are encoded (RFC 3986, 5.2.4; WHATWG URL, 4.1).
-    pub fn path(mut self, name: &'static str, value: impl Display) -> Self {
-        self.check(Location::Path, name, &[&value]);
-        let mut encoded = String::new();
-        encode(&value, &mut encoded);
+    pub fn path(mut self, name: &'static str, value: impl Serialize) -> Self {
+        let (row, json) = self.argument(Location::Path, name, &value);
+        let written = write::path(&row, &json);
+        let Some(encoded) = self.written(name, written) else { return self };
         let placeholder = format!("{{{name}}}");
         self.path = self.path.replace(&placeholder, &encoded);
         let within = |segment: &str| segment.contains(&placeholder);
         let segments = self.operation.path.split('/').zip(self.path.split('/'));
         let lost = segments
             .filter(|(template, _)| within(template))
-            .any(|(_, filled)| matches!(filled, "" | "." | ".."));
+            .any(|(_, filled)| matches!(filled.replace("%2E", ".").as_str(), "" | "." | ".."));
         if lost {
             self.refuse(name, "", "pattern");
         }
         self
     }
 
-    /// Adds `name=value` for each value: none for `None`, one for `[value]` or `Some`, as
-    /// many as there are for a list (`style: form`, `explode: true`).
-    pub fn query(mut self, name: &'static str, values: impl IntoIterator<Item: Display>) -> Self {
-        let values: Vec<_> = values.into_iter().collect();
-        self.check(Location::Query, name, &as_display(&values));
-        for value in values {
-            self.query_name(name);
-            encode(&value, &mut self.query);
+    /// Adds a query parameter as the operation's row says; `None`, `null` and empty lists that
+    /// are not required are left out.
+    pub fn query(mut self, name: &'static str, value: impl Serialize) -> Self {
+        let (row, json) = self.argument(Location::Query, name, &value);
+        let written = write::pairs(&row, &json);
+        for (name, value) in self.written(name, written).unwrap_or_default() {
+            let begun = !self.query.is_empty();
+            self.query.push(if begun { '&' } else { '?' });
+            let _ = write!(self.query, "{name}={value}");
         }
         self
     }
 
-    /// Adds `name=first,second` for a list (`style: form`, `explode: false`), nothing for an
-    /// empty one.
-    pub fn query_joined(mut self, name: &'static str, values: impl IntoIterator<Item: Display>) -> Self {
-        let values: Vec<_> = values.into_iter().collect();
-        self.check(Location::Query, name, &as_display(&values));
-        let mut first = true;
-        for value in values {
-            if first {
-                self.query_name(name);
-            } else {
-                self.query.push(',');
+    /// Adds a header. Refused: a value that no header can hold.
+    pub fn header(mut self, name: &'static str, value: impl Serialize) -> Self {
+        let (row, json) = self.argument(Location::Header, name, &value);
+        let written = write::header(&row, &json);
+        let Some(Some(text)) = self.written(name, written) else { return self };
+        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::try_from(text)) {
+            (Ok(header), Ok(text)) => {
+                self.headers.append(header, text);
             }
-            first = false;
-            encode(&value, &mut self.query);
+            _ => self.refuse(name, "", "pattern"),
         }
         self
     }
 
-    /// Adds a header for each value. Refused: a value that no header can hold.
-    pub fn header(mut self, name: &'static str, values: impl IntoIterator<Item: Display>) -> Self {
-        let values: Vec<_> = values.into_iter().collect();
-        self.check(Location::Header, name, &as_display(&values));
-        for value in values {
-            let name_read = HeaderName::from_bytes(name.as_bytes());
-            match (name_read, HeaderValue::try_from(value.to_string())) {
-                (Ok(header), Ok(text)) => {
-                    self.headers.append(header, text);
+    /// Adds a cookie to those of the transport.
+    pub fn cookie(mut self, name: &'static str, value: impl Serialize) -> Self {
+        let (row, json) = self.argument(Location::Cookie, name, &value);
+        let written = write::pairs(&row, &json);
+        for (name, value) in self.written(name, written).unwrap_or_default() {
+            let separator = if self.cookies.is_empty() { "" } else { "; " };
+            let _ = write!(self.cookies, "{separator}{name}={value}");
+        }
+        self
+    }
+
+    /// The parameter's row and the argument as JSON, checked as the contract says. An argument
+    /// that is not there is not checked.
+    fn argument(
+        &mut self,
+        location: Location,
+        name: &'static str,
+        value: &impl Serialize,
+    ) -> (Parameter, Json) {
+        let json = to_json(value);
+        self.checked(location, name, json)
+    }
+
+    fn checked(&mut self, location: Location, name: &'static str, json: Option<Json>) -> (Parameter, Json) {
+        let row =
+            self.operation.parameters.iter().find(|parameter| {
+                parameter.location == location && parameter.name.eq_ignore_ascii_case(name)
+            });
+        let row = row.copied().unwrap_or_else(|| write::unlisted(location, name));
+        let Some(json) = json else {
+            self.refuse(name, "", "type");
+            return (row, Json::Null);
+        };
+        let absent = match &json {
+            Json::Null => true,
+            Json::Array(items) => items.is_empty() && !row.required,
+            _ => false,
+        };
+        if let Some(validator) = row.validator.filter(|_| !absent && self.checks == RequestChecks::On)
+            && let Err(violations) = validator().validate(&json)
+        {
+            for violation in violations {
+                let keyword = violation.keyword;
+                self.refuse(name, &violation.pointer, keyword);
+                if let Some(last) = self.violations.last_mut() {
+                    last.schema = violation.schema;
                 }
-                _ => self.refuse(name, "", "pattern"),
             }
         }
-        self
+        if absent && row.required {
+            self.refuse(name, "", "required");
+        }
+        (row, json)
+    }
+
+    /// What was written; what has no text is kept as a violation.
+    fn written<T>(&mut self, name: &str, written: Result<T, write::Inexpressible>) -> Option<T> {
+        match written {
+            Ok(written) => Some(written),
+            Err(reason) => {
+                self.refuse(name, &reason.pointer, reason.keyword);
+                None
+            }
+        }
     }
 
     /// The media types that the caller can read: `Accept`.
@@ -131,7 +183,7 @@ impl Request {
     /// A JSON body whose type is no generated one (a list, a string), checked by the schema
     /// that the operation's table has for it, unless checks are off.
     pub fn json_value<T: Serialize + ?Sized>(self, media_type: &'static str, body: &T) -> Self {
-        let validator = self.operation.body.and_then(|body| body.validator);
+        let validator = self.content(media_type).and_then(|content| content.validator);
         if self.checks == RequestChecks::On
             && let Some(validator) = validator
             && let Some(json) = to_json(body)
@@ -153,31 +205,104 @@ impl Request {
         }
     }
 
-    /// A form (`application/x-www-form-urlencoded`), checked unless checks are off. Lists
-    /// become repeated names. Refused: a member that is an object.
-    pub fn form<T: Contract>(mut self, media_type: &'static str, body: &T) -> Self {
-        if self.checks == RequestChecks::On
-            && let Err(violations) = body.validate()
-        {
-            return self.refused(violations);
-        }
-        let Some(Json::Object(members)) = to_json(body) else {
+    /// A form (`application/x-www-form-urlencoded`), checked unless checks are off; its fields
+    /// are written as the operation's table says, others as queries are.
+    pub fn form<T: Serialize>(self, media_type: &'static str, body: &T) -> Self {
+        let json = to_json(body);
+        self.form_of(media_type, json)
+    }
+
+    fn form_of(mut self, media_type: &'static str, json: Option<Json>) -> Self {
+        let Some(Json::Object(members)) = json else {
             self.violations.push(violation(String::new(), "type", self.operation));
             return self;
         };
+        let content = self.content(media_type);
+        let fields = match content.map(|content| content.format) {
+            Some(Format::Form(fields, _)) => fields,
+            _ => &[],
+        };
         let mut text = String::new();
         for (name, value) in members.iter() {
-            let values = match value {
-                Json::Array(values) => values.as_slice(),
-                single => std::slice::from_ref(single),
+            let row = fields.iter().find(|field| field.name == name).copied();
+            let written = match row {
+                Some(row) => write::pairs(&row, value),
+                None => write::other_pairs(name, value),
             };
-            for value in values {
-                if !encode_pair(name, value, &mut text) {
-                    self.refuse(name, "", "type");
-                }
+            for (name, value) in self.written(name, written).unwrap_or_default() {
+                let separator = if text.is_empty() { "" } else { "&" };
+                let _ = write!(text, "{separator}{name}={value}");
             }
         }
+        let json = Json::Object(members);
+        if let Some(validator) = content.and_then(|content| content.validator)
+            && self.checks == RequestChecks::On
+            && let Err(violations) = validator().validate(&json)
+        {
+            return self.refused(violations);
+        }
         self.bytes(media_type, text)
+    }
+
+    /// A body of parts, checked unless checks are off.
+    pub fn multipart<T: Multipart>(self, media_type: &'static str, body: &T) -> Self {
+        let rows = match self.content(media_type).map(|content| content.format) {
+            Some(Format::Multipart(rows)) => rows,
+            _ => &[],
+        };
+        let mut writer = Writer::new(rows);
+        body.write(&mut writer);
+        self.parts(media_type, rows, writer)
+    }
+
+    fn parts(mut self, media_type: &'static str, rows: &[Part], writer: Writer) -> Self {
+        for name in &writer.lost {
+            self.refuse(name, "", "type");
+        }
+        let validator = self.content(media_type).and_then(|content| content.validator);
+        if self.checks == RequestChecks::On {
+            match settle(rows, &writer.fields, validator) {
+                Ok(_) => {}
+                Err(Some(violations)) => return self.refused(violations),
+                Err(None) => self.violations.push(violation(String::new(), "type", self.operation)),
+            }
+        }
+        let (bytes, boundary) = writer.finish();
+        match HeaderValue::try_from(format!("{media_type}; boundary={boundary}")) {
+            Ok(value) => drop(self.headers.insert(CONTENT_TYPE, value)),
+            Err(_) => self.violations.push(violation(String::new(), "type", self.operation)),
+        }
+        self.body = bytes.into();
+        self
+    }
+
+    /// A body of bytes whose media type the contract leaves open (`image/*`).
+    pub fn typed(mut self, body: &Typed) -> Self {
+        let declared = self.operation.body.is_none_or(|content| content.of(&body.media_type).is_some());
+        match HeaderValue::try_from(body.media_type.as_str()) {
+            Ok(value) if declared => drop(self.headers.insert(CONTENT_TYPE, value)),
+            _ => self.violations.push(violation(String::new(), "contentMediaType", self.operation)),
+        }
+        self.body = body.bytes.clone();
+        self
+    }
+
+    /// Sends it to this address instead of the client's: scheme, host and start of the path.
+    /// One that begins with `/` replaces the path of the client's.
+    pub fn at(mut self, address: &str) -> Self {
+        self.address = Some(address.to_owned());
+        self
+    }
+
+    /// What the contract says of a media type.
+    fn content(&self, media_type: &str) -> Option<&'static Content> {
+        let content = self.operation.body?.content;
+        content.iter().find(|content| content.media_type == media_type)
+    }
+
+    /// A text of the given media type.
+    pub fn text(self, media_type: &'static str, body: &str) -> Self {
+        self.bytes(media_type, body.to_owned())
     }
 
     /// A body of the given media type, sent as it is.
@@ -187,47 +312,12 @@ impl Request {
         self
     }
 
-    fn query_name(&mut self, name: &str) {
-        let begun = !self.query.is_empty() || self.path.contains('?');
-        self.query.push(if begun { '&' } else { '?' });
-        encode(&name, &mut self.query);
-        self.query.push('=');
-    }
-
     fn refused(mut self, violations: Violations) -> Self {
         self.violations.extend(violations);
         self
     }
 
-    /// Checks an argument as the contract says; nothing when there is none, which leaves an
-    /// optional one out.
-    fn check(&mut self, location: Location, name: &str, values: &[&dyn Display]) {
-        let parameter =
-            self.operation.parameters.iter().find(|parameter| {
-                parameter.location == location && parameter.name.eq_ignore_ascii_case(name)
-            });
-        let (Some(parameter), Some(first)) = (parameter, values.first()) else { return };
-        let Some(validator) = parameter.validator else { return };
-        if self.checks == RequestChecks::Off {
-            return;
-        }
-        let json = match parameter.shape {
-            Shape::Scalar(scalar) => read(scalar, first),
-            Shape::Array(scalar) => Json::Array(values.iter().map(|value| read(scalar, value)).collect()),
-            // Clients have no such arguments.
-            Shape::Object(_) | Shape::Json => return,
-        };
-        let Err(violations) = validator().validate(&json) else { return };
-        for violation in violations {
-            let keyword = violation.keyword;
-            self.refuse(name, &violation.pointer, keyword);
-            if let Some(last) = self.violations.last_mut() {
-                last.schema = violation.schema;
-            }
-        }
-    }
-
-    fn refuse(&mut self, name: &str, below: &str, keyword: &'static str) {
+    pub(super) fn refuse(&mut self, name: &str, below: &str, keyword: &'static str) {
         let mut pointer = String::from("/");
         for character in name.chars() {
             match character {
@@ -241,16 +331,28 @@ impl Request {
     }
 
     pub(super) fn finish(
-        self,
+        mut self,
         base_url: &str,
     ) -> Result<(&'static Operation, http::Request<Bytes>), SendError> {
         Violations::check(self.violations).map_err(SendError::InvalidRequest)?;
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
+        // A webhook has a name and no path: its address is whole, and may have a query.
+        let whole = !self.operation.path.starts_with('/');
+        let address = self.address.take();
+        let address = address.map(|address| if whole { address } else { absolute(base_url, &address) });
+        let base_url = address.as_deref().unwrap_or(base_url);
+        if whole {
+            self.path.clear();
+            if base_url.contains('?') {
+                self.query = self.query.replacen('?', "&", 1);
+            }
+        }
         // By itself: with the path behind it, `https://` would take its first segment as host.
         let base = base_url
             .parse::<Uri>()
             .ok()
-            .filter(|base| base.scheme().is_some() && base.authority().is_some() && base.query().is_none());
+            .filter(|base| base.scheme().is_some() && base.authority().is_some())
+            .filter(|base| whole || base.query().is_none());
         if base.is_none() {
             return Err(cannot().with_source("the base URL is not scheme, host and path").into());
         }
@@ -263,6 +365,10 @@ impl Request {
             .uri(uri)
             .body(self.body)
             .map_err(|error| cannot().with_source(error))?;
+        if !self.cookies.is_empty() {
+            let cookies = HeaderValue::try_from(self.cookies).map_err(|error| cannot().with_source(error))?;
+            self.headers.append(COOKIE, cookies);
+        }
         *request.headers_mut() = self.headers;
         Ok((self.operation, request))
     }
@@ -275,42 +381,19 @@ impl fmt::Debug for Request {
     }
 }
 
-fn as_display<T: Display>(values: &[T]) -> Vec<&dyn Display> {
-    values.iter().map(|value| value as &dyn Display).collect()
-}
-
-/// The JSON value that an argument's text stands for.
-fn read(scalar: Scalar, value: &dyn Display) -> Json {
-    let text = value.to_string();
-    let parsed = match scalar {
-        Scalar::Text => None,
-        Scalar::Number | Scalar::Boolean | Scalar::Any => Json::parse(text.as_bytes()).ok(),
-    };
-    parsed.unwrap_or(Json::String(text))
-}
-
 fn to_json<T: Serialize + ?Sized>(body: &T) -> Option<Json> {
     Json::parse(&serde_json::to_vec(body).ok()?).ok()
 }
 
-/// Adds `name=value`; nothing for `null`. `false` when the value has no such form.
-fn encode_pair(name: &str, value: &Json, out: &mut String) -> bool {
-    let mut pair = |value: &dyn Display| {
-        if !out.is_empty() {
-            out.push('&');
-        }
-        encode(&name, out);
-        out.push('=');
-        encode(&value, out);
-    };
-    match value {
-        Json::Null => {}
-        Json::Bool(value) => pair(value),
-        Json::Number(value) => pair(value),
-        Json::String(value) => pair(value),
-        Json::Array(_) | Json::Object(_) => return false,
+/// An address that may be relative to the root of another (RFC 3986, 4.2).
+fn absolute(base_url: &str, address: &str) -> String {
+    let address = address.strip_suffix('/').unwrap_or(address);
+    if !(address.is_empty() || address.starts_with('/')) {
+        return address.to_owned();
     }
-    true
+    let host = base_url.find("://").map_or(0, |at| at + 3);
+    let end = base_url[host..].find('/').map_or(base_url.len(), |at| host + at);
+    format!("{}{address}", &base_url[..end])
 }
 
 fn violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {

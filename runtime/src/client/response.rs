@@ -7,11 +7,36 @@ use super::{
     answer::Answer,
     error::{Error, Reason, Unreadable},
 };
-use crate::read::Read;
+use crate::{operation::in_range, read::Read};
 
 /// An answer whose body has not been looked at. Generated code matches its status, as the
 /// contract lists them, and calls one of the methods that consume it.
 pub struct Response(http::Response<Bytes>);
+
+/// A body that was read, or why it was not; generated code says what it means.
+#[must_use]
+pub struct Body<T>(Result<Answer<T>, Box<Unreadable>>);
+
+impl<T> Body<T> {
+    /// It is a result, one of several kinds.
+    ///
+    /// # Errors
+    /// When it was not read.
+    pub fn result<U, E>(self, wrap: impl FnOnce(T) -> U) -> Result<Answer<U>, Error<E>> {
+        self.0.map(|answer| answer.map(wrap)).map_err(Error::Unreadable)
+    }
+
+    /// It is a refusal, one of several kinds.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn refusal<U, E>(self, wrap: impl FnOnce(T) -> E) -> Result<Answer<U>, Error<E>> {
+        Err(match self.0 {
+            Ok(answer) => Error::Answer(Box::new(answer.map(wrap))),
+            Err(unreadable) => Error::Unreadable(unreadable),
+        })
+    }
+}
 
 impl Response {
     pub(super) const fn new(answer: http::Response<Bytes>) -> Self {
@@ -24,12 +49,20 @@ impl Response {
         self.0.status().as_u16()
     }
 
+    /// Whether the answer is of this media type, or in this range (`image/*`). One without
+    /// `Content-Type` is of none.
+    #[must_use]
+    pub fn is(&self, media_type: &str) -> bool {
+        let own = self.0.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        own.is_some_and(|own| in_range(media_type, own.split(';').next().unwrap_or_default().trim()))
+    }
+
     /// A result: JSON.
     ///
     /// # Errors
     /// When the body is not that.
     pub fn json<T: for<'de> Read<'de>, E>(self) -> Result<Answer<T>, Error<E>> {
-        self.read()
+        self.read_json().result(same)
     }
 
     /// A result: JSON, or nothing under another status.
@@ -40,7 +73,7 @@ impl Response {
         if self.0.body().is_empty() {
             return Ok(self.with(None));
         }
-        self.read().map(|answer: Answer<T>| answer.map(Some))
+        self.read_json().result(Some)
     }
 
     /// A result without a body; one that comes nevertheless is passed over.
@@ -48,7 +81,7 @@ impl Response {
     /// # Errors
     /// Never; the type is that of its siblings.
     pub fn nothing<E>(self) -> Result<Answer<()>, Error<E>> {
-        Ok(self.with(()))
+        self.read_nothing().result(same)
     }
 
     /// A result of any media type, as it came.
@@ -56,8 +89,15 @@ impl Response {
     /// # Errors
     /// Never; the type is that of its siblings.
     pub fn bytes<E>(self) -> Result<Answer<Bytes>, Error<E>> {
-        let body = self.0.body().clone();
-        Ok(self.with(body))
+        self.read_bytes().result(same)
+    }
+
+    /// A result: text.
+    ///
+    /// # Errors
+    /// When the body is not UTF-8.
+    pub fn text<E>(self) -> Result<Answer<String>, Error<E>> {
+        self.read_text().result(same)
     }
 
     /// A refusal: JSON.
@@ -65,7 +105,7 @@ impl Response {
     /// # Errors
     /// Always.
     pub fn refusal<T, E: for<'de> Read<'de>>(self) -> Result<Answer<T>, Error<E>> {
-        Err(Error::Answer(Box::new(self.read()?)))
+        self.read_json().refusal(same)
     }
 
     /// A refusal without a body that the contract describes.
@@ -73,7 +113,7 @@ impl Response {
     /// # Errors
     /// Always.
     pub fn refusal_nothing<T>(self) -> Result<Answer<T>, Error<()>> {
-        Err(Error::Answer(Box::new(self.with(()))))
+        self.read_nothing().refusal(same)
     }
 
     /// A refusal of any media type, as it came.
@@ -81,8 +121,15 @@ impl Response {
     /// # Errors
     /// Always.
     pub fn refusal_bytes<T>(self) -> Result<Answer<T>, Error<Bytes>> {
-        let body = self.0.body().clone();
-        Err(Error::Answer(Box::new(self.with(body))))
+        self.read_bytes().refusal(same)
+    }
+
+    /// A refusal: text.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn refusal_text<T>(self) -> Result<Answer<T>, Error<String>> {
+        self.read_text().refusal(same)
     }
 
     /// A status that the contract does not name.
@@ -90,29 +137,46 @@ impl Response {
     /// # Errors
     /// Always.
     pub fn undocumented<T, E>(self) -> Result<Answer<T>, Error<E>> {
-        Err(self.unreadable(Reason::Status))
+        Err(Error::Unreadable(self.unreadable(Reason::Status)))
     }
 
-    fn with<T>(self, body: T) -> Answer<T> {
-        let (parts, _) = self.0.into_parts();
-        Answer { status: parts.status, headers: parts.headers, body }
+    /// A media type that the contract does not name for the status.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn unexpected<T, E>(self) -> Result<Answer<T>, Error<E>> {
+        Err(Error::Unreadable(self.unreadable(Reason::MediaType)))
     }
 
-    fn unreadable<E>(self, reason: Reason) -> Error<E> {
-        let (parts, body) = self.0.into_parts();
-        let (status, headers) = (parts.status, parts.headers);
-        Error::Unreadable(Box::new(Unreadable { status, headers, body, reason }))
+    /// No body; one that comes nevertheless is passed over.
+    pub fn read_nothing(self) -> Body<()> {
+        Body(Ok(self.with(())))
     }
 
-    fn read<T: for<'de> Read<'de>, E>(self) -> Result<Answer<T>, Error<E>> {
+    /// The body as it came.
+    pub fn read_bytes(self) -> Body<Bytes> {
+        let body = self.0.body().clone();
+        Body(Ok(self.with(body)))
+    }
+
+    /// The body as UTF-8.
+    pub fn read_text(self) -> Body<String> {
+        Body(match std::str::from_utf8(self.0.body()).map(str::to_owned) {
+            Ok(text) => Ok(self.with(text)),
+            Err(_) => Err(self.unreadable(Reason::Encoding)),
+        })
+    }
+
+    /// The body as JSON.
+    pub fn read_json<T: for<'de> Read<'de>>(self) -> Body<T> {
         if self.0.body().is_empty() {
-            return Err(self.unreadable(Reason::Missing));
+            return Body(Err(self.unreadable(Reason::Missing)));
         }
         if !self.is_json() {
-            return Err(self.unreadable(Reason::MediaType));
+            return Body(Err(self.unreadable(Reason::MediaType)));
         }
         let mut reader = serde_json::Deserializer::from_slice(self.0.body());
-        match T::read(&mut reader).and_then(|body| reader.end().map(|()| body)) {
+        Body(match T::read(&mut reader).and_then(|body| reader.end().map(|()| body)) {
             Ok(body) => Ok(self.with(body)),
             // Only where, not what: serde's text may quote the body.
             Err(error) => {
@@ -122,15 +186,28 @@ impl Response {
                     _ => Reason::Syntax { line, column },
                 }))
             }
-        }
+        })
+    }
+
+    fn with<T>(self, body: T) -> Answer<T> {
+        let (parts, _) = self.0.into_parts();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    fn unreadable(self, reason: Reason) -> Box<Unreadable> {
+        let (parts, body) = self.0.into_parts();
+        let (status, headers) = (parts.status, parts.headers);
+        Box::new(Unreadable { status, headers, body, reason })
     }
 
     /// `application/json`, `application/…+json`, or nothing said (RFC 9110, 8.3: the reader
     /// may examine the data then).
     fn is_json(&self) -> bool {
         let Some(value) = self.0.headers().get(CONTENT_TYPE) else { return true };
-        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        let essence = essence.trim_ascii().to_ascii_lowercase();
-        essence.ends_with(b"/json") || essence.ends_with(b"+json")
+        value.to_str().is_ok_and(crate::operation::is_json)
     }
+}
+
+fn same<T>(body: T) -> T {
+    body
 }

@@ -34,6 +34,18 @@ impl<'a> Query<'a> {
         Ok(Self { pairs })
     }
 
+    /// The pairs of `Cookie` headers; `None` when they are not UTF-8.
+    pub(super) fn of_cookies(lines: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        let mut pairs = Vec::new();
+        for line in lines {
+            let line = std::str::from_utf8(line).ok()?;
+            let each = line.split(';').filter_map(|pair| pair.trim().split_once('='));
+            let decoded = |name| decode_percent(name).unwrap_or(Cow::Borrowed(name));
+            pairs.extend(each.map(|(name, value)| (decoded(name), value)));
+        }
+        Some(Self { pairs })
+    }
+
     /// Names with raw values, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.pairs.iter().map(|(name, value)| (name.as_ref(), *value))

@@ -4,17 +4,14 @@
 //! answer names all that is wrong. What is reported is a pointer (`/limit`, `/ids/3`) and a
 //! keyword, never a value.
 
-use std::borrow::Cow;
-
 use http::request::Parts;
 use http::{HeaderName, header};
 
-use super::query::{decode, decode_percent};
-use super::split::{elements, members};
+use super::found::{Attempt, Found, Unreadable};
 use super::{Location, Parameter, Query, Scalar, Shape, Style};
 use crate::operation::Operation;
 use crate::violation::Path;
-use crate::{Json, Map, Number};
+use crate::{Json, Map};
 
 /// What is wrong with one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,11 +48,6 @@ pub struct Sources<'a> {
     pub query: &'a Query<'a>,
 }
 
-/// A parameter that is there but whose text cannot be read as its style wants.
-struct Unreadable;
-
-type Found = Result<Option<Json>, Unreadable>;
-
 impl Sources<'_> {
     /// Reads and checks all parameters of the operation, in its order.
     ///
@@ -68,110 +60,98 @@ impl Sources<'_> {
     }
 
     fn read_one(&self, parameter: &Parameter, faults: &mut Vec<Fault>) -> Option<Json> {
-        let found = match parameter.location {
-            Location::Path => self.in_path(parameter),
-            Location::Query => self.in_query(parameter),
-            Location::Header => self.in_headers(parameter),
-            Location::Cookie => self.in_cookies(parameter),
-        };
-        let value = match found {
-            Ok(Some(value)) => value,
+        match parameter.settle(&|attempt| self.find(parameter, attempt)) {
+            Ok(Some(value)) => Some(value),
             Ok(None) => {
                 if parameter.required {
                     faults.push(parameter.fault("", "required", Missing::Yes));
                 }
-                return None;
+                None
             }
-            Err(Unreadable) => {
-                faults.push(parameter.fault("", "type", Missing::No));
-                return None;
+            Err(found) => {
+                faults.extend(found);
+                None
             }
-        };
-        if let Some(validator) = parameter.validator
-            && let Err(violations) = validator().validate(&value)
-        {
-            let found = violations.iter();
-            faults.extend(found.map(|v| parameter.fault(&v.pointer, v.keyword, Missing::No)));
-            return None;
-        }
-        Some(value)
-    }
-
-    fn in_path(&self, parameter: &Parameter) -> Found {
-        match self.operation.path_value(self.parts.uri.path(), parameter.name) {
-            Some(raw) => one_piece(parameter, raw, decode_percent).map(Some),
-            None => Ok(None),
         }
     }
 
-    fn in_query(&self, parameter: &Parameter) -> Found {
-        match (parameter.shape, parameter.style) {
-            (Shape::Object(fields), Style::DeepObject) => {
-                let pairs = self.query.pairs().filter_map(|(name, value)| {
-                    let member = name.strip_prefix(parameter.name)?.strip_prefix('[')?;
-                    Some((member.strip_suffix(']')?, value))
-                });
-                present_object(fields, pairs)
+    fn find(&self, parameter: &Parameter, attempt: Attempt) -> Found {
+        match parameter.location {
+            Location::Path => match self.operation.path_value(self.parts.uri.path(), parameter.name) {
+                Some(raw) => attempt.one_piece(parameter, raw).map(Some),
+                None => Ok(None),
+            },
+            Location::Query => attempt.in_pairs(parameter, self.query, &|name| self.claims(parameter, name)),
+            Location::Header => self.in_headers(parameter, attempt),
+            Location::Cookie => {
+                let lines = self.parts.headers.get_all(header::COOKIE).iter();
+                let cookies = Query::of_cookies(lines.map(|line| line.as_bytes())).ok_or(Unreadable)?;
+                attempt.in_pairs(parameter, &cookies, &|name| self.claims(parameter, name))
             }
-            (Shape::Object(fields), _) if parameter.explode => {
-                let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
-                present_object(fields, self.query.pairs().filter(|(name, _)| declared(name)))
-            }
-            (Shape::Array(scalar), _) if parameter.explode => {
-                let mut values = self.query.values(parameter.name).peekable();
-                if values.peek().is_none() {
-                    return Ok(None);
+        }
+    }
+
+    /// Whether a name belongs to another parameter at the same place.
+    fn claims(&self, own: &Parameter, name: &str) -> bool {
+        let others = self.operation.parameters.iter();
+        let mut others = others.filter(|other| other.location == own.location && other.name != own.name);
+        others.any(|other| {
+            let below = || name.strip_prefix(other.name).is_some_and(|rest| rest.starts_with('['));
+            match other.shape {
+                Shape::Object(_) | Shape::Map(..) if other.style == Style::DeepObject => below(),
+                Shape::Object(members) | Shape::Map(members, _) if other.explode => {
+                    members.iter().any(|(member, _)| *member == name)
                 }
-                values
-                    .map(|raw| scalar_of(scalar, raw, decode))
-                    .collect::<Result<_, _>>()
-                    .map(|items| Some(Json::Array(items)))
+                _ => other.name == name,
             }
-            _ => {
-                let mut values = self.query.values(parameter.name);
-                match (values.next(), values.next()) {
-                    (None, _) => Ok(None),
-                    (Some(raw), None) => one_piece(parameter, raw, decode).map(Some),
-                    // Which of the two is meant nobody can know.
-                    (Some(_), Some(_)) => Err(Unreadable),
-                }
-            }
-        }
+        })
     }
 
-    fn in_headers(&self, parameter: &Parameter) -> Found {
+    fn in_headers(&self, parameter: &Parameter, attempt: Attempt) -> Found {
         let Ok(name) = HeaderName::from_bytes(parameter.name.as_bytes()) else { return Ok(None) };
         let mut lines = Vec::new();
         for line in self.parts.headers.get_all(name) {
             lines.push(std::str::from_utf8(line.as_bytes()).map_err(|_| Unreadable)?);
         }
-        match (lines.as_slice(), parameter.shape) {
+        match (lines.as_slice(), attempt.shape) {
             ([], _) => Ok(None),
-            ([line], _) => one_piece(parameter, line.trim(), plain).map(Some),
+            ([line], _) => attempt.one_piece(parameter, line.trim()).map(Some),
             // RFC 9110, 5.3: several lines are one list.
-            (lines, Shape::Array(_)) => one_piece(parameter, &lines.join(","), plain).map(Some),
+            (lines, Shape::Array(_)) => attempt.one_piece(parameter, &lines.join(",")).map(Some),
             _ => Err(Unreadable),
         }
-    }
-
-    fn in_cookies(&self, parameter: &Parameter) -> Found {
-        let mut found = None;
-        for line in self.parts.headers.get_all(header::COOKIE) {
-            let line = std::str::from_utf8(line.as_bytes()).map_err(|_| Unreadable)?;
-            for pair in line.split(';') {
-                if let Some((name, value)) = pair.trim().split_once('=')
-                    && name == parameter.name
-                    && found.replace(value).is_some()
-                {
-                    return Err(Unreadable);
-                }
-            }
-        }
-        found.map(|raw| one_piece(parameter, raw, decode_percent)).transpose()
     }
 }
 
 impl Parameter {
+    /// The first way of reading it that its schema accepts; when there is none, what is wrong
+    /// with the first that can be read at all.
+    fn settle(&self, find: &dyn Fn(Attempt) -> Found) -> Result<Option<Json>, Vec<Fault>> {
+        let mut wrong: Option<Vec<Fault>> = None;
+        let mut unreadable = false;
+        for attempt in self.attempts() {
+            let value = match find(attempt) {
+                Ok(Some(value)) => value,
+                Ok(None) => continue,
+                Err(Unreadable) => {
+                    unreadable = true;
+                    continue;
+                }
+            };
+            let Some(validator) = self.validator else { return Ok(Some(value)) };
+            let Err(violations) = validator().validate(&value) else { return Ok(Some(value)) };
+            wrong.get_or_insert_with(|| {
+                let found = violations.iter();
+                found.map(|v| self.fault(&v.pointer, v.keyword, Missing::No)).collect()
+            });
+        }
+        match wrong {
+            Some(faults) => Err(faults),
+            None if unreadable => Err(vec![self.fault("", "type", Missing::No)]),
+            None => Ok(None),
+        }
+    }
+
     fn fault(&self, below: &str, keyword: &'static str, missing: Missing) -> Fault {
         let pointer = Path::Root.key(self.name).pointer() + below;
         Fault { location: self.location, name: self.name, pointer, keyword, missing }
@@ -185,106 +165,48 @@ impl Parameter {
     }
 }
 
-/// Reads a form body into an object: declared fields by their shape, others as text.
-/// `None` when it is malformed or a field that is not a list stands twice.
+/// Reads a form body into an object: declared fields by their rows, others as `others` says,
+/// several of one name as a list. `None` when it is malformed.
 #[must_use]
-pub fn read_form(fields: &[(&'static str, Shape)], body: &str) -> Option<Json> {
-    let query = Query::parse(body).ok()?;
+pub fn read_form(fields: &[Parameter], others: Scalar, body: &str) -> Option<Json> {
+    let pairs = Query::parse(body).ok()?;
     let mut object = Map::new();
-    for (name, raw) in query.pairs() {
-        let declared = fields.iter().find(|(field, _)| *field == name).map(|(_, shape)| *shape);
-        match declared.unwrap_or(Shape::Scalar(Scalar::Text)) {
-            Shape::Array(scalar) => {
-                let item = scalar_of(scalar, raw, decode).ok()?;
-                match object.get_mut(name) {
-                    Some(Json::Array(items)) => items.push(item),
-                    _ => drop(object.insert(name.to_owned(), Json::Array(vec![item]))),
+    for field in fields {
+        let nobody = |name: &str| fields.iter().any(|other| other.name != field.name && other.name == name);
+        // What its schema refuses is found once more, and reported, with the whole body.
+        let lenient = Parameter { validator: None, ..*field };
+        let attempts = |row: &Parameter| row.settle(&|attempt| attempt.in_pairs(field, &pairs, &nobody));
+        let value = attempts(field).or_else(|_| attempts(&lenient)).ok()?;
+        if let Some(value) = value {
+            object.insert(field.name.to_owned(), value);
+        }
+    }
+    let own = |name: &str| {
+        fields.iter().any(|field| {
+            let members = match field.shape {
+                Shape::Object(members) | Shape::Map(members, _) => members,
+                _ => &[],
+            };
+            let below = || name.strip_prefix(field.name).is_some_and(|rest| rest.starts_with('['));
+            match field.style {
+                Style::DeepObject => below(),
+                _ if field.explode && !members.is_empty() => {
+                    members.iter().any(|(member, _)| *member == name)
                 }
+                _ => field.name == name,
             }
-            Shape::Scalar(scalar) => {
-                let value = scalar_of(scalar, raw, decode).ok()?;
-                if object.insert(name.to_owned(), value).is_some() {
-                    return None;
-                }
-            }
-            Shape::Object(_) | Shape::Json => {
-                let value = Json::parse(decode(raw)?.as_bytes()).ok()?;
-                if object.insert(name.to_owned(), value).is_some() {
-                    return None;
-                }
-            }
+        })
+    };
+    for (name, raw) in pairs.pairs().filter(|(name, _)| !own(name)) {
+        let row = Parameter { shape: Shape::Scalar(others), explode: false, ..Parameter::QUERY };
+        let value = row.attempts().find_map(|attempt| attempt.one_piece(&row, raw).ok())?;
+        match object.get_mut(name) {
+            Some(Json::Array(items)) => items.push(value),
+            Some(first) => *first = Json::Array(vec![std::mem::take(first), value]),
+            None => drop(object.insert(name.to_owned(), value)),
         }
     }
     Some(Json::Object(object))
-}
-
-type Decode = fn(&str) -> Option<Cow<'_, str>>;
-
-/// Headers are taken as they stand.
-fn plain(raw: &str) -> Option<Cow<'_, str>> {
-    Some(Cow::Borrowed(raw.trim()))
-}
-
-fn one_piece(parameter: &Parameter, raw: &str, decode: Decode) -> Result<Json, Unreadable> {
-    match parameter.shape {
-        Shape::Scalar(scalar) => scalar_of(scalar, raw, decode),
-        Shape::Array(scalar) => {
-            let items = elements(raw, parameter.style);
-            items
-                .into_iter()
-                .map(|item| scalar_of(scalar, item, decode))
-                .collect::<Result<_, _>>()
-                .map(Json::Array)
-        }
-        Shape::Object(fields) => {
-            let pairs = members(raw, parameter.style, parameter.explode).ok_or(Unreadable)?;
-            object_of(fields, pairs, decode).map(Json::Object)
-        }
-        Shape::Json => {
-            let text = decode(raw).ok_or(Unreadable)?;
-            Json::parse(text.as_bytes()).map_err(|_| Unreadable)
-        }
-    }
-}
-
-fn present_object<'a>(
-    fields: &[(&'static str, Scalar)],
-    pairs: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Found {
-    let object = object_of(fields, pairs, decode)?;
-    Ok((!object.is_empty()).then_some(Json::Object(object)))
-}
-
-fn object_of<'a>(
-    fields: &[(&'static str, Scalar)],
-    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-    decode: Decode,
-) -> Result<Map<Json>, Unreadable> {
-    let mut object = Map::new();
-    for (name, raw) in pairs {
-        let name = decode(name).ok_or(Unreadable)?;
-        let declared = fields.iter().find(|(field, _)| *field == name);
-        let scalar = declared.map_or(Scalar::Text, |(_, scalar)| *scalar);
-        if object.insert(name.into_owned(), scalar_of(scalar, raw, decode)?).is_some() {
-            return Err(Unreadable);
-        }
-    }
-    Ok(object)
-}
-
-fn scalar_of(scalar: Scalar, raw: &str, decode: Decode) -> Result<Json, Unreadable> {
-    let text = decode(raw).ok_or(Unreadable)?;
-    let number = matches!(scalar, Scalar::Number | Scalar::Any);
-    let boolean = matches!(scalar, Scalar::Boolean | Scalar::Any);
-    Ok(match text.as_ref() {
-        "true" if boolean => Json::Bool(true),
-        "false" if boolean => Json::Bool(false),
-        "null" if scalar == Scalar::Any => Json::Null,
-        other => match Number::parse(other) {
-            Ok(value) if number => Json::Number(value),
-            _ => Json::String(text.into_owned()),
-        },
-    })
 }
 
 #[cfg(test)]

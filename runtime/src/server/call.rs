@@ -1,9 +1,11 @@
 //! One call of an operation: its parameters checked, its body at hand.
 
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 
 use super::{Context, Rejection};
-use crate::operation::{Body, Format, Operation};
+use crate::multipart::{Multipart, Reader, attribute, parse, settle};
+use crate::operation::{Content, Format, Operation, Typed};
 use crate::parameters::{Query, Sources, read_form};
 use crate::read::Read;
 use crate::{Contract, Json};
@@ -113,15 +115,15 @@ impl Call {
     /// As [`Call::json`].
     pub fn value<T: for<'de> Read<'de>>(&self) -> Result<T, Rejection> {
         let bytes = self.context.body();
-        let body = self.operation.body.as_ref();
-        let json = match body.map(|body| body.format) {
-            Some(Format::Form(fields)) => {
+        let content = self.content();
+        let json = match content.map(|content| content.format) {
+            Some(Format::Form(fields, others)) => {
                 let text = std::str::from_utf8(bytes).ok();
-                text.and_then(|text| read_form(fields, text)).ok_or(Rejection::NotJson)?
+                text.and_then(|text| read_form(fields, others, text)).ok_or(Rejection::NotJson)?
             }
             _ => Json::parse(bytes).map_err(|_| Rejection::NotJson)?,
         };
-        if let Some(validator) = body.and_then(|body: &Body| body.validator) {
+        if let Some(validator) = content.and_then(|content| content.validator) {
             validator().validate(&json).map_err(Rejection::Invalid)?;
         }
         typed(&json).ok_or(Rejection::Unrepresentable)
@@ -133,6 +135,67 @@ impl Call {
     /// As [`Call::json`].
     pub fn optional_value<T: for<'de> Read<'de>>(&self) -> Result<Option<T>, Rejection> {
         self.present().map(|_| self.value()).transpose()
+    }
+
+    /// A body of parts.
+    ///
+    /// # Errors
+    /// [`Rejection::NotJson`] when it is malformed or beyond a limit of
+    /// [`multipart`](crate::multipart), else as [`Call::json`].
+    pub fn multipart<T: Multipart>(&self) -> Result<T, Rejection> {
+        let content = self.content();
+        let rows = match content.map(|content| content.format) {
+            Some(Format::Multipart(rows)) => rows,
+            _ => &[],
+        };
+        let boundary =
+            self.context.header(CONTENT_TYPE.as_str()).and_then(|line| attribute(line, "boundary"));
+        let fields = boundary.and_then(|boundary| parse(self.context.body(), &boundary));
+        let fields = fields.ok_or(Rejection::NotJson)?;
+        let object = settle(rows, &fields, content.and_then(|content| content.validator))
+            .map_err(|violations| violations.map_or(Rejection::NotJson, Rejection::Invalid))?;
+        T::read(&Reader::new(rows, fields, object)).ok_or(Rejection::Unrepresentable)
+    }
+
+    /// The same for a body that may be missing.
+    ///
+    /// # Errors
+    /// As [`Call::multipart`].
+    pub fn optional_multipart<T: Multipart>(&self) -> Result<Option<T>, Rejection> {
+        self.present().map(|_| self.multipart()).transpose()
+    }
+
+    /// A body of bytes with the media type that it came with.
+    #[must_use]
+    pub fn typed(&self) -> Typed {
+        Typed::new(self.context.header(CONTENT_TYPE.as_str()).unwrap_or_default(), self.bytes())
+    }
+
+    /// The same for a body that may be missing.
+    #[must_use]
+    pub fn optional_typed(&self) -> Option<Typed> {
+        self.present().map(|_| self.typed())
+    }
+
+    /// Which of the operation's media types the body has: an index into
+    /// [`Body::content`](crate::operation::Body). The first when the caller named none.
+    #[must_use]
+    pub fn media_type(&self) -> usize {
+        let (Some(body), Some(content)) = (&self.operation.body, self.content()) else { return 0 };
+        body.content.iter().position(|own| own.media_type == content.media_type).unwrap_or(0)
+    }
+
+    /// Whether there is no body.
+    #[must_use]
+    pub fn is_without_body(&self) -> bool {
+        self.context.body().is_empty()
+    }
+
+    /// What the contract says of the body's media type.
+    fn content(&self) -> Option<&'static Content> {
+        let body = self.operation.body?;
+        let named = self.context.header(CONTENT_TYPE.as_str()).and_then(|line| body.of(line));
+        named.or(body.content.first())
     }
 
     /// A text body.

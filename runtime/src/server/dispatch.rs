@@ -74,6 +74,8 @@ pub struct Endpoints<S> {
     options: RouterOptions,
     reject: Reject<S>,
     handlers: HashMap<&'static str, Handler<S>>,
+    /// For webhooks: the path of each, by its id.
+    addresses: Option<HashMap<&'static str, String>>,
 }
 
 impl<S> fmt::Debug for Endpoints<S> {
@@ -86,13 +88,22 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     /// No handlers yet: every operation is [`Rejection::NotImplemented`].
     #[must_use]
     pub fn new(service: Arc<S>, operations: Operations, options: RouterOptions, reject: Reject<S>) -> Self {
-        Self { service, operations, options, reject, handlers: HashMap::new() }
+        Self { service, operations, options, reject, handlers: HashMap::new(), addresses: None }
     }
 
     /// The same with one more handler.
     #[must_use]
     pub fn on(mut self, operation: &'static Operation, handler: Handler<S>) -> Self {
         self.handlers.insert(operation.id, handler);
+        self
+    }
+
+    /// The same for webhooks: each at the path that `path` gives for it, compared as a whole,
+    /// since the contract names them and leaves their addresses to whoever receives them.
+    #[must_use]
+    pub fn at(mut self, path: impl Fn(&'static Operation) -> String) -> Self {
+        let all = self.operations.all().iter();
+        self.addresses = Some(all.map(|operation| (operation.id, path(operation))).collect());
         self
     }
 
@@ -145,6 +156,9 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     }
 
     fn route(&self, parts: &Parts) -> Result<&'static Operation, Rejection> {
+        if let Some(addresses) = &self.addresses {
+            return self.webhook(addresses, parts);
+        }
         match self.operations.find(parts.method.as_str(), parts.uri.path()) {
             Lookup::Found(operation) => Ok(operation),
             Lookup::WrongMethod(allowed) => {
@@ -154,13 +168,33 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         }
     }
 
+    fn webhook(
+        &self,
+        addresses: &HashMap<&'static str, String>,
+        parts: &Parts,
+    ) -> Result<&'static Operation, Rejection> {
+        let here =
+            |operation: &&Operation| addresses.get(operation.id).is_some_and(|path| path == parts.uri.path());
+        let all: Vec<&'static Operation> = self.operations.all().iter().filter(here).collect();
+        let found = all.iter().find(|operation| operation.method == parts.method.as_str());
+        match found {
+            Some(operation) => Ok(operation),
+            None if all.is_empty() => Err(Rejection::NotFound),
+            None => {
+                let allowed = all.iter().map(|operation| operation.method).collect();
+                Err(Rejection::MethodNotAllowed { allowed })
+            }
+        }
+    }
+
     async fn body(&self, operation: &Operation, parts: &Parts, body: Body) -> Result<Bytes, Rejection> {
         let Some(expected) = &operation.body else { return Ok(Bytes::new()) };
         let is_empty = HttpBody::is_end_stream(&body);
         let untyped = !parts.headers.contains_key(header::CONTENT_TYPE);
         let is_missing = is_empty && untyped && !expected.required;
         if !is_missing && !media::accepts(expected, &parts.headers) {
-            return Err(Rejection::UnsupportedMediaType { expected: expected.media_type });
+            let expected = expected.content.iter().map(|content| content.media_type).collect();
+            return Err(Rejection::UnsupportedMediaType { expected });
         }
         read(body, self.options.body_limit).await
     }

@@ -24,7 +24,7 @@ pub enum Rejection {
     /// The body is of another media type than the operation reads, or of none.
     UnsupportedMediaType {
         /// What the operation reads.
-        expected: &'static str,
+        expected: Vec<&'static str>,
     },
     /// The body is larger than allowed.
     TooLarge {
@@ -37,7 +37,8 @@ pub enum Rejection {
     MalformedQuery,
     /// Parameters that are missing or wrong, all of them, in the contract's order.
     Parameters(Vec<Fault>),
-    /// The body is not a JSON document; for text and form bodies: not UTF-8, not a form.
+    /// The body is not a JSON document; for other bodies: not UTF-8, not a form, parts that are
+    /// malformed or beyond a limit.
     NotJson,
     /// The body breaks its schema.
     Invalid(Violations),
@@ -127,7 +128,9 @@ impl fmt::Display for Rejection {
             Self::MethodNotAllowed { allowed } => {
                 write!(f, "no such method here, only {}", allowed.join(", "))
             }
-            Self::UnsupportedMediaType { expected } => write!(f, "the body must be {expected}"),
+            Self::UnsupportedMediaType { expected } => {
+                write!(f, "the body must be {}", expected.join(" or "))
+            }
             Self::TooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
             Self::Incomplete => f.write_str("the body ended too early"),
             Self::MalformedQuery => f.write_str("the query is malformed"),

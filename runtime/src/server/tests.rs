@@ -92,6 +92,7 @@ static ALL: &[Operation] = &[
                 explode: false,
                 shape: Shape::Scalar(Scalar::Text),
                 validator: None,
+                ..Parameter::HEADER
             },
             Parameter {
                 name: "limit",
@@ -101,16 +102,20 @@ static ALL: &[Operation] = &[
                 explode: true,
                 shape: Shape::Scalar(Scalar::Number),
                 validator: Some(|| Validator::new(&TABLES, SchemaId(2))),
+                ..Parameter::QUERY
             },
         ],
         body: Some(operation::Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "test#/pet",
-            validator: Some(|| Pet::VALIDATOR),
+            content: &[operation::Content {
+                media_type: "application/json",
+                format: Format::Json,
+                schema: "test#/pet",
+                validator: Some(|| Pet::VALIDATOR),
+            }],
         }),
         success: &[200],
+        ..Operation::NONE
     },
     Operation { id: "pets_read", method: "GET", parameters: &[], body: None, ..PLAIN },
     Operation { id: "note", method: "PUT", path: "/note", body: Some(NOTE), ..PLAIN },
@@ -129,14 +134,17 @@ const PLAIN: Operation = Operation {
     parameters: &[],
     body: None,
     success: &[200],
+    ..Operation::NONE
 };
 
 const NOTE: operation::Body = operation::Body {
     required: false,
-    media_type: "text/plain",
-    format: Format::Text,
-    schema: "",
-    validator: None,
+    content: &[operation::Content {
+        media_type: "text/plain",
+        format: Format::Text,
+        schema: "",
+        validator: None,
+    }],
 };
 
 struct PetWrite {

@@ -93,8 +93,12 @@ impl Answers {
             });
             enumeration(&self.success_enum, &about, variants)
         });
-        let refusal = (self.refusals.len() > 1).then(|| {
-            let about = doc(&[format!("What `{}` refuses with.", self.operation)]);
+        let refusal = (self.refusals.len() > 1 && !self.shared).then(|| {
+            let text = match self.refusal_enum.as_str() {
+                "Problem" => "What operations commonly refuse with.".to_owned(),
+                _ => format!("What `{}` refuses with.", self.operation),
+            };
+            let about = doc(&[text]);
             let variants = self
                 .refusals
                 .iter()

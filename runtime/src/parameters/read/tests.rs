@@ -13,7 +13,7 @@ fn number() -> Validator {
 }
 
 const fn parameter(name: &'static str, location: Location, style: Style, shape: Shape) -> Parameter {
-    Parameter { name, location, required: false, style, explode: false, shape, validator: None }
+    Parameter { name, location, required: false, style, explode: false, shape, ..Parameter::QUERY }
 }
 
 const fn exploded(mut parameter: Parameter) -> Parameter {
@@ -22,20 +22,7 @@ const fn exploded(mut parameter: Parameter) -> Parameter {
 }
 
 fn operation(parameters: &'static [Parameter]) -> Operation {
-    Operation {
-        id: "x",
-        method: "GET",
-        path: "/pets/{id}",
-        tags: &[],
-        summary: "",
-        anonymous: true,
-        scopes: &[],
-        idempotent: false,
-        deprecated: false,
-        parameters,
-        body: None,
-        success: &[],
-    }
+    Operation { id: "x", path: "/pets/{id}", parameters, ..Operation::NONE }
 }
 
 fn read(parameters: &'static [Parameter], uri: &str, headers: &[(&str, &str)]) -> String {
@@ -58,7 +45,8 @@ fn read(parameters: &'static [Parameter], uri: &str, headers: &[(&str, &str)]) -
     }
 }
 
-const FIELDS: &[(&str, Scalar)] = &[("r", Scalar::Number), ("on", Scalar::Boolean)];
+const FIELDS: &[(&str, Shape)] =
+    &[("r", Shape::Scalar(Scalar::Number)), ("on", Shape::Scalar(Scalar::Boolean))];
 const TEXT: Shape = Shape::Scalar(Scalar::Text);
 const NUMBERS: Shape = Shape::Array(Scalar::Number);
 
@@ -118,12 +106,18 @@ fn all_faults_are_reported_in_order() {
 
 #[test]
 fn forms_become_objects() {
-    const FORM: &[(&str, Shape)] =
-        &[("n", Shape::Scalar(Scalar::Number)), ("tags", Shape::Array(Scalar::Text)), ("deep", Shape::Json)];
+    const FIELD: Parameter = Parameter { explode: true, ..Parameter::QUERY };
+    const FORM: &[Parameter] = &[
+        Parameter { name: "n", shape: Shape::Scalar(Scalar::Number), ..FIELD },
+        Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..FIELD },
+        Parameter { name: "deep", shape: Shape::Json, ..FIELD },
+    ];
     let check = |body: &str, expect: Option<&str>| {
-        assert_eq!(read_form(FORM, body).map(|json| json.to_string()).as_deref(), expect, "{body}");
+        let read = read_form(FORM, Scalar::Text, body).map(|json| json.to_string());
+        assert_eq!(read.as_deref(), expect, "{body}");
     };
-    check("n=1&tags=a&tags=b+c&x=2&deep=[1]", Some(r#"{"n":1,"tags":["a","b c"],"x":"2","deep":[1]}"#));
+    check("n=1&tags=a&tags=b+c&x=2&deep=[1]", Some(r#"{"n":1,"tags":["a","b c"],"deep":[1],"x":"2"}"#));
+    check("x=1&x=2", Some(r#"{"x":["1","2"]}"#));
     check("", Some("{}"));
     check("n=1&n=2", None);
     check("=1", None);

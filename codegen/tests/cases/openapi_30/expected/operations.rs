@@ -3,7 +3,7 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{Operation, Operations};
-use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -20,16 +20,14 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "berth",
-                location: Location::Path,
-                required: true,
-                style: Style::Simple,
-                explode: false,
                 shape: Shape::Scalar(Scalar::Number),
                 validator: Some(|| super::schemas::validator(0)),
+                ..Parameter::PATH
             },
         ],
         body: None,
         success: &[200],
+        servers: &[],
     },
 ];
 

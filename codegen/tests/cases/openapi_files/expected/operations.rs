@@ -2,8 +2,8 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Format, Operation, Operations};
-use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -20,16 +20,14 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "limit",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Scalar(Scalar::Number),
                 validator: Some(|| super::schemas::validator(2)),
+                ..Parameter::QUERY
             },
         ],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "addHull",
@@ -44,12 +42,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(4)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(4)),
+                },
+            ],
         }),
         success: &[201],
+        servers: &[],
     },
 ];
 

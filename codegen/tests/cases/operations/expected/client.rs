@@ -52,7 +52,7 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `404`: No such ship.
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
+    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn read_ship(

@@ -2,17 +2,13 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Format, Operation, Operations};
-use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 const SHIP_ID_PARAMETER: Parameter = Parameter {
     name: "shipId",
-    location: Location::Path,
-    required: true,
-    style: Style::Simple,
-    explode: false,
-    shape: Shape::Scalar(Scalar::Text),
     validator: Some(|| super::schemas::validator(0)),
+    ..Parameter::PATH
 };
 
 /// Every operation, in the order of the contract.
@@ -31,34 +27,25 @@ pub static OPERATIONS: &[Operation] = &[
             SHIP_ID_PARAMETER,
             Parameter {
                 name: "X-Trace",
-                location: Location::Header,
-                required: false,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| super::schemas::validator(1)),
+                ..Parameter::HEADER
             },
             Parameter {
                 name: "depth",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Scalar(Scalar::Number),
                 validator: Some(|| super::schemas::validator(2)),
+                ..Parameter::QUERY
             },
             Parameter {
                 name: "with",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Array(Scalar::Text),
                 validator: Some(|| super::schemas::validator(3)),
+                ..Parameter::QUERY
             },
         ],
         body: None,
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "scrapShip",
@@ -73,6 +60,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[SHIP_ID_PARAMETER],
         body: None,
         success: &[204],
+        servers: &[],
     },
     Operation {
         id: "addShip",
@@ -87,12 +75,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(8)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(8)),
+                },
+            ],
         }),
         success: &[201],
+        servers: &[],
     },
 ];
 

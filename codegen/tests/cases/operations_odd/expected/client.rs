@@ -42,7 +42,7 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `body`: `application/json`.
+    /// * `body`: `application/json` or `text/plain`.
     ///
     /// # Errors
     ///
@@ -51,13 +51,20 @@ impl Client {
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn send_either(
         &self,
-        body: &super::types::Note,
+        body: &super::bodies::SendEitherBody,
     ) -> Result<Answer<super::types::Note>, Error<super::types::Problem>> {
         let request = self
             .core
             .request(OperationId::SendEither.operation())
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
+            .accept("application/json, application/problem+json");
+        let request = match body {
+            super::bodies::SendEitherBody::Json(body) => {
+                request.json("application/json", body)
+            }
+            super::bodies::SendEitherBody::Plain(body) => {
+                request.text("text/plain", body)
+            }
+        };
         let response = self.core.send(request).await?;
         match response.status() {
             200 => response.json(),
@@ -93,6 +100,93 @@ impl Client {
         match response.status() {
             200 => response.json(),
             409 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+
+    /// `GET /parameters`.
+    ///
+    /// # Arguments
+    ///
+    /// * `x_maybe`: `X-Maybe` header.
+    /// * `filter`: `filter` in the query.
+    /// * `query_type`: `type` in the query.
+    /// * `limit`: `limit` in the query.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `4XX`: Refused.
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub async fn search(
+        &self,
+        x_maybe: Option<&str>,
+        filter: Option<&super::types::Note>,
+        query_type: Option<&super::types::SearchType>,
+        limit: Option<i64>,
+    ) -> Result<Answer<()>, Error<super::types::Problem>> {
+        let request = self
+            .core
+            .request(OperationId::Search.operation())
+            .header("X-Maybe", x_maybe)
+            .query("filter", filter)
+            .query("type", query_type)
+            .query("limit", limit)
+            .accept("application/problem+json");
+        let response = self.core.send(request).await?;
+        match response.status() {
+            204 => response.nothing(),
+            400..=499 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+
+    /// `GET /session`.
+    ///
+    /// # Arguments
+    ///
+    /// * `session`: `session` cookie.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub async fn read_session(
+        &self,
+        session: Option<&str>,
+    ) -> Result<Answer<()>, Error<()>> {
+        let request = self
+            .core
+            .request(OperationId::ReadSession.operation())
+            .cookie("session", session);
+        let response = self.core.send(request).await?;
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+
+    /// `POST /upload`.
+    ///
+    /// # Arguments
+    ///
+    /// * `body`: `multipart/form-data`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub async fn upload(
+        &self,
+        body: &super::bodies::UploadForm,
+    ) -> Result<Answer<()>, Error<()>> {
+        let request = self
+            .core
+            .request(OperationId::Upload.operation())
+            .multipart("multipart/form-data", body);
+        let response = self.core.send(request).await?;
+        match response.status() {
+            201 => response.nothing(),
             _ => response.undocumented(),
         }
     }

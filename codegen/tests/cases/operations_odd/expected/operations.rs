@@ -2,8 +2,10 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Format, Operation, Operations};
-use ::contract_runtime::parameters::{Location, Parameter, Scalar, Shape, Style};
+use ::contract_runtime::operation::{
+    Body, Content, Format, Operation, Operations, Part, PartForm, Parts,
+};
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -20,12 +22,23 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: true,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(0)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(0)),
+                },
+                Content {
+                    media_type: "text/plain",
+                    format: Format::Text,
+                    schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema",
+                    validator: Some(|| super::schemas::validator(1)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "maybeSend",
@@ -40,12 +53,17 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: Some(Body {
             required: false,
-            media_type: "application/json",
-            format: Format::Json,
-            schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema",
-            validator: Some(|| super::schemas::validator(3)),
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema",
+                    validator: Some(|| super::schemas::validator(3)),
+                },
+            ],
         }),
         success: &[200],
+        servers: &[],
     },
     Operation {
         id: "search",
@@ -60,43 +78,30 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "X-Maybe",
-                location: Location::Header,
-                required: false,
-                style: Style::Simple,
-                explode: false,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| super::schemas::validator(4)),
+                ..Parameter::HEADER
             },
             Parameter {
                 name: "filter",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Json,
                 validator: Some(|| super::schemas::validator(5)),
+                ..Parameter::QUERY
             },
             Parameter {
                 name: "type",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| super::schemas::validator(6)),
+                ..Parameter::QUERY
             },
             Parameter {
                 name: "limit",
-                location: Location::Query,
-                required: false,
-                style: Style::Form,
-                explode: true,
                 shape: Shape::Scalar(Scalar::Number),
                 validator: Some(|| super::schemas::validator(7)),
+                ..Parameter::QUERY
             },
         ],
         body: None,
         success: &[204],
+        servers: &[],
     },
     Operation {
         id: "readSession",
@@ -111,16 +116,13 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "session",
-                location: Location::Cookie,
-                required: false,
-                style: Style::Form,
-                explode: true,
-                shape: Shape::Scalar(Scalar::Text),
                 validator: Some(|| super::schemas::validator(8)),
+                ..Parameter::COOKIE
             },
         ],
         body: None,
         success: &[204],
+        servers: &[],
     },
     Operation {
         id: "upload",
@@ -133,8 +135,34 @@ pub static OPERATIONS: &[Operation] = &[
         idempotent: false,
         deprecated: false,
         parameters: &[],
-        body: None,
+        body: Some(Body {
+            required: true,
+            content: &[
+                Content {
+                    media_type: "multipart/form-data",
+                    format: Format::Multipart(
+                        &[
+                            Part {
+                                name: "name",
+                                form: PartForm::Text(Scalar::Text),
+                                parts: Parts::One,
+                                media_type: "",
+                            },
+                            Part {
+                                name: "file",
+                                form: PartForm::Binary,
+                                parts: Parts::One,
+                                media_type: "",
+                            },
+                        ],
+                    ),
+                    schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema",
+                    validator: Some(|| super::schemas::validator(9)),
+                },
+            ],
+        }),
         success: &[201],
+        servers: &[],
     },
 ];
 

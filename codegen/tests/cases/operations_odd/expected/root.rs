@@ -6,6 +6,9 @@
 //!
 //! * `input.json` sha256 ff5f6ae730b11b59
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod bodies;
+
 #[cfg(feature = "client")]
 pub mod client;
 

@@ -55,6 +55,14 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
         runtime::not_implemented(request)
     }
+
+    /// `POST /upload`
+    fn upload(
+        &self,
+        request: Upload,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented(request)
+    }
 }
 
 /// Serves every operation of the contract.
@@ -126,6 +134,15 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
                 }
             }),
         )
+        .on(
+            Upload::OPERATION,
+            |service, call| Box::pin(async move {
+                match service.upload(Upload::read(&call)?).await {
+                    Ok(()) => call.answer_empty(201, Reply::new(())),
+                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
+                }
+            }),
+        )
         .into_router()
 }
 
@@ -133,7 +150,7 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
 #[derive(Clone, Debug)]
 pub struct SendEither {
     /// The body.
-    pub body: super::types::Note,
+    pub body: super::bodies::SendEitherBody,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
     pub undeclared: Vec<String>,
     /// Headers, what layers left behind, the body as it was sent.
@@ -144,7 +161,13 @@ impl Request for SendEither {
     const OPERATION: &'static Operation = OperationId::SendEither.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
+        let (body, undeclared) = match call.media_type() {
+            0 => {
+                let (body, undeclared) = call.json()?;
+                (super::bodies::SendEitherBody::Json(body), undeclared)
+            }
+            _ => (super::bodies::SendEitherBody::Plain(call.text()?), Vec::new()),
+        };
         Ok(Self {
             body,
             undeclared,
@@ -221,6 +244,27 @@ impl Request for ReadSession {
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
             session: call.optional(0)?,
+            context: call.context(),
+        })
+    }
+}
+
+/// What `POST /upload` is asked.
+#[derive(Clone, Debug)]
+pub struct Upload {
+    /// The body.
+    pub body: super::bodies::UploadForm,
+    /// Headers, what layers left behind, the body as it was sent.
+    pub context: Context,
+}
+
+impl Request for Upload {
+    const OPERATION: &'static Operation = OperationId::Upload.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        let body = call.multipart()?;
+        Ok(Self {
+            body,
             context: call.context(),
         })
     }

@@ -9,3 +9,11 @@
 pub mod models;
 pub mod schemas;
 pub mod types;
+
+#[cfg(feature = "client")]
+pub mod webhook_client;
+
+#[cfg(feature = "server")]
+pub mod webhook_server;
+
+pub mod webhooks;

@@ -1,0 +1,475 @@
+//! Every kind of parameter, body and answer, from a generated client to a generated server and
+//! back, in one process: the case `operations_all`, compiled with warnings denied and called.
+
+#![deny(warnings)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/bodies.rs"]
+pub mod bodies;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/client.rs"]
+pub mod client;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/models.rs"]
+pub mod models;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/operations.rs"]
+pub mod operations;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/schemas.rs"]
+pub mod schemas;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/server.rs"]
+pub mod server;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/types.rs"]
+pub mod types;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/webhook_client.rs"]
+pub mod webhook_client;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/webhook_server.rs"]
+pub mod webhook_server;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/webhooks.rs"]
+pub mod webhooks;
+
+use std::{
+    future::{Future, ready},
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use bodies::{Field, File, NoteBody, UploadForm};
+use client::{Client, Error, JobAnswer, JobRefusal};
+use contract_runtime::{
+    Contract, Json,
+    client::Reason,
+    multipart::Bytes,
+    operation::{Operation, Typed},
+    server::{self as runtime, Rejection, Response, Router, RouterOptions, StatusCode},
+    transport::{Sending, Transport},
+};
+use serde::Serialize;
+use tower::ServiceExt;
+
+/// A transport that hands requests to a router and keeps what was sent.
+#[derive(Clone)]
+struct InProcess(Router, Arc<Mutex<Vec<http::Request<Bytes>>>>);
+
+impl Transport for InProcess {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+        self.1.lock().unwrap().push(request.clone());
+        let router = self.0.clone();
+        Box::pin(async move {
+            let response = router.oneshot(request.map(axum::body::Body::from)).await.unwrap();
+            let (parts, body) = response.into_parts();
+            let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            Ok(http::Response::from_parts(parts, bytes))
+        })
+    }
+}
+
+/// Nothing here waits for anything outside.
+fn run<T>(call: impl Future<Output = T>) -> T {
+    let mut call = pin!(call);
+    for _ in 0..100 {
+        if let Poll::Ready(value) = call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return value;
+        }
+    }
+    panic!("pending")
+}
+
+fn json(value: &impl Serialize) -> Json {
+    Json::parse(&serde_json::to_vec(value).unwrap()).unwrap()
+}
+
+fn read<T: Contract>(text: &str) -> T {
+    T::parse(text.as_bytes()).unwrap()
+}
+
+fn problem(code: &str) -> types::Problem {
+    read(&format!(r#"{{"code":"{code}"}}"#))
+}
+
+fn rejected(rejection: &Rejection) -> Response {
+    let found = rejection.violations().into_iter().map(|f| format!("{} {}", f.pointer, f.keyword));
+    let found: Vec<String> = found.collect();
+    let mut response = Response::new(format!("{rejection}: {}", found.join(", ")).into());
+    *response.status_mut() = StatusCode::from_u16(rejection.status()).unwrap();
+    response
+}
+
+struct Echo;
+
+impl server::Service for Echo {
+    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> Response {
+        rejected(&rejection)
+    }
+
+    fn find(&self, r: server::Find) -> impl Future<Output = Result<Vec<Json>, runtime::Refusal<()>>> + Send {
+        ready(Ok(vec![
+            json(&r.ids),
+            json(&r.range),
+            json(&r.tags),
+            json(&r.joined),
+            json(&r.piped),
+            json(&r.spaced),
+            json(&r.filter),
+            json(&r.range2),
+            json(&r.sku),
+            json(&r.workflow),
+            json(&r.address),
+            json(&r.r#where),
+            json(&r.x_parts),
+            json(&r.session),
+            json(&r.seen),
+        ]))
+    }
+
+    fn job(
+        &self,
+        r: server::Job,
+    ) -> impl Future<Output = Result<server::JobAnswer, runtime::Refusal<server::JobProblem>>> + Send {
+        use server::{JobAnswer as Answer, JobProblem as Problem};
+        let wait = || read(r#"{"seconds":7}"#);
+        let refuse =
+            |status: u16, problem| Err(runtime::Refusal::new(StatusCode::from_u16(status).unwrap(), problem));
+        ready(match r.id.as_str() {
+            "json" => Ok(Answer::OkJson(read(r#"{"id":"json"}"#))),
+            "csv" => Ok(Answer::OkCsv("id\ncsv".to_owned())),
+            "wait" => Ok(Answer::Accepted(wait())),
+            "none" => Ok(Answer::NoContent),
+            "404" => refuse(404, Problem::NotFound(problem("GONE"))),
+            "409" => refuse(409, Problem::Conflict(wait())),
+            "418" => refuse(418, Problem::Status4xx("short and stout".to_owned())),
+            _ => refuse(503, Problem::NotFound(problem("BUSY"))),
+        })
+    }
+
+    fn upload(&self, r: server::Upload) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send {
+        let UploadForm { title, size, tags, meta, file, more, others } = r.body;
+        let file = (file.bytes.to_vec(), file.name, file.media_type);
+        let more: Vec<_> = more.iter().map(|file| (file.bytes.len(), file.media_type.clone())).collect();
+        let others: Vec<_> = others.iter().map(|field| field.name.clone()).collect();
+        let meta = meta.map(|meta| json(&meta).to_string());
+        ready(Ok(format!("{title:?} {size:?} {tags:?} {meta:?} {file:?} {more:?} {others:?}")))
+    }
+
+    fn note(&self, r: server::Note) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send {
+        ready(Ok(match r.body {
+            None => "nothing".to_owned(),
+            Some(NoteBody::Json(note)) => format!("note {} {:?}", json(&note), r.undeclared),
+            Some(NoteBody::Plain(text)) => format!("text {text}"),
+            Some(NoteBody::Image(image)) => format!("{image:?}"),
+        }))
+    }
+
+    fn form(
+        &self,
+        r: server::Form,
+    ) -> impl Future<Output = Result<types::Note, runtime::Refusal<()>>> + Send {
+        ready(Ok(r.body))
+    }
+
+    fn bytes(&self, r: server::Bytes) -> impl Future<Output = Result<Bytes, server::Refusal>> + Send {
+        ready(Ok(r.body))
+    }
+}
+
+type Sent = Arc<Mutex<Vec<http::Request<Bytes>>>>;
+
+fn echo() -> (Client, Sent) {
+    let sent = Sent::default();
+    let router = server::router(Arc::new(Echo), RouterOptions::default());
+    (Client::new("https://exchange.example", InProcess(router, Arc::clone(&sent))), sent)
+}
+
+#[test]
+fn parameters_of_every_place_and_style_arrive() {
+    let (client, sent) = echo();
+    let range: types::Range = read(r#"{"from":-1.50,"until":"a.b;c=d/e"}"#);
+    let filter: types::Filter = read(r#"{"name":"é [x]","ages":[1,2],"range":{"from":2}}"#);
+    let list = types::FindSku::List(vec!["a".to_owned(), "b,c".to_owned()]);
+    let number = types::FindWorkflow::Integer(7);
+    let answer = run(client.find(
+        &["a,b", "c/d"],
+        &range,
+        &["x", "", "y;z"],
+        &["p,q", "r s"],
+        &[1, -2],
+        &["ä", "b+c"],
+        Some(&filter),
+        Some(&range),
+        Some(&list),
+        Some(&number),
+        Some("https://a.example/?b=c&d#e"),
+        Some(&filter),
+        &["one", "two three"],
+        Some("s=1; t"),
+        &[3, 4],
+    ))
+    .unwrap();
+    let expect = [
+        json(&["a,b", "c/d"]),
+        json(&range),
+        json(&["x", "", "y;z"]),
+        json(&["p,q", "r s"]),
+        json(&[1, -2]),
+        json(&["ä", "b+c"]),
+        json(&filter),
+        json(&range),
+        json(&list),
+        json(&number),
+        json(&"https://a.example/?b=c&d#e"),
+        json(&filter),
+        json(&["one", "two three"]),
+        json(&"s=1; t"),
+        json(&[3, 4]),
+    ];
+    assert_eq!(answer.body, expect);
+    let request = sent.lock().unwrap().remove(0);
+    let uri = request.uri().to_string();
+    assert!(
+        uri.contains("/find/a%2Cb,c%2Fd/.from=-1%2E50.until=a%2Eb%3Bc%3Dd%2Fe/;tags=x;tags;tags=y%3Bz?"),
+        "{uri}"
+    );
+    assert!(uri.contains("joined=p%2Cq,r%20s&piped=1%7C-2&spaced=%C3%A4%20b%2Bc&filter%5Bname%5D="), "{uri}");
+    assert!(
+        uri.contains("sku=a&sku=b%2Cc&workflow=7&address=https://a.example/?b=c%26d%23e&where=%7B"),
+        "{uri}"
+    );
+    assert_eq!(request.headers()["cookie"], "session=s%3D1%3B%20t; seen=3; seen=4");
+
+    let one = types::FindSku::Text("x,y".to_owned());
+    let name = types::FindWorkflow::Text("ci.yml".to_owned());
+    let call = client.find(
+        &["a"],
+        &range,
+        &["b"],
+        &[],
+        &[],
+        &[],
+        None,
+        None,
+        Some(&one),
+        Some(&name),
+        None,
+        None,
+        &[],
+        None,
+        &[],
+    );
+    let body = run(call).unwrap().body;
+    let nothing = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14];
+    assert!(nothing.iter().all(|&at| body[at].is_null()), "{body:?}");
+    assert_eq!((&body[8], &body[9]), (&json(&"x,y"), &json(&"ci.yml")));
+}
+
+/// What has no text, or breaks the schema, never leaves.
+#[test]
+fn arguments_without_a_form_are_refused() {
+    let (client, sent) = echo();
+    let range: types::Range = read(r#"{"from":1}"#);
+    let long = types::FindSku::Text("x".repeat(21));
+    let call = client.find(
+        &[],
+        &range,
+        &["b"],
+        &[""],
+        &[],
+        &["a b"],
+        None,
+        None,
+        Some(&long),
+        None,
+        None,
+        None,
+        &["a,b"],
+        None,
+        &[],
+    );
+    let Err(Error::InvalidRequest(violations)) = run(call) else { panic!("sent") };
+    let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
+    for expect in ["/ids pattern", "/joined/0 minLength", "/spaced/0 pattern", "/X-Parts/0 pattern"] {
+        assert!(found.iter().any(|each| each == expect), "{expect} in {found:?}");
+    }
+    assert!(found.iter().any(|each| each.starts_with("/sku")), "{found:?}");
+    assert!(sent.lock().unwrap().is_empty());
+}
+
+#[test]
+fn each_answer_has_its_own_type() {
+    let (client, _) = echo();
+    let job = |id: &str| run(client.job(id));
+    assert_eq!(job("json").unwrap().body, JobAnswer::OkJson(read(r#"{"id":"json"}"#)));
+    assert_eq!(job("csv").unwrap().body, JobAnswer::OkCsv("id\ncsv".to_owned()));
+    let wait = job("wait").unwrap();
+    assert_eq!((wait.status.as_u16(), wait.body), (202, JobAnswer::Accepted(read(r#"{"seconds":7}"#))));
+    assert_eq!(job("none").unwrap().body, JobAnswer::NoContent);
+    let refused = |id: &str, status: u16, body: JobRefusal| {
+        let error = job(id).unwrap_err();
+        assert_eq!((error.status().unwrap().as_u16(), error.body()), (status, Some(&body)));
+    };
+    refused("404", 404, JobRefusal::NotFound(problem("GONE")));
+    refused("409", 409, JobRefusal::Conflict(read(r#"{"seconds":7}"#)));
+    refused("418", 418, JobRefusal::Status4xx("short and stout".to_owned()));
+    refused("500", 503, JobRefusal::Default(problem("BUSY")));
+}
+
+/// A problem of the contract and a page of a proxy both keep status, headers and body.
+#[test]
+fn a_proxys_page_is_kept() {
+    let page = || async {
+        let headers = [("content-type", "text/html"), ("retry-after", "9")];
+        (StatusCode::BAD_GATEWAY, headers, "<html>busy</html>")
+    };
+    let client =
+        Client::new("https://exchange.example", InProcess(Router::new().fallback(page), Sent::default()));
+    let error = run(client.job("json")).unwrap_err();
+    assert_eq!((error.header("retry-after"), error.body()), (Some("9"), None));
+    let Error::Unreadable(page) = error else { panic!("{error}") };
+    assert_eq!((page.status.as_u16(), page.reason), (502, Reason::MediaType));
+    assert_eq!(page.body, "<html>busy</html>");
+}
+
+#[test]
+fn parts_and_files_arrive() {
+    let (client, sent) = echo();
+    let mut form =
+        UploadForm::new("Ä \"title\"\r\n".to_owned(), File::new("a \"b\".png", vec![0, 13, 10, 45, 45, 255]));
+    form.size = Some(12);
+    form.tags = Some(vec!["x".to_owned(), String::new()]);
+    form.meta = Some(read(r#"{"ages":[1]}"#));
+    form.more = vec![File::from("one"), File::from("three").with_media_type("image/gif")];
+    form.others.push(Field { name: "note".to_owned(), file: File::from("kept") });
+    let answer = run(client.upload(&form)).unwrap();
+    assert_eq!(
+        answer.body,
+        "\"Ä \\\"title\\\"\\r\\n\" Some(12) Some([\"x\", \"\"]) Some(\"{\\\"ages\\\":[1]}\") \
+         ([0, 13, 10, 45, 45, 255], Some(\"a \\\"b\\\".png\"), Some(\"image/png\")) \
+         [(3, Some(\"application/octet-stream\")), (5, Some(\"image/gif\"))] [\"note\"]"
+    );
+    let head = sent.lock().unwrap().remove(0);
+    assert!(head.headers()["content-type"].to_str().unwrap().starts_with("multipart/form-data; boundary="));
+
+    // The contract holds for parts too: octets of a file, elements of a list.
+    form.file = File::from(vec![200; 17]);
+    form.tags = Some(vec!["x".to_owned(); 4]);
+    let Err(Error::InvalidRequest(violations)) = run(client.upload(&form)) else { panic!("sent") };
+    let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
+    assert_eq!(found, ["/file maxLength", "/tags maxItems"]);
+    // The server says the same to those who send it all the same.
+    let lax = client.with_request_checks(client::RequestChecks::Off);
+    let Err(Error::Unreadable(answer)) = run(lax.upload(&form)) else { panic!("accepted") };
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
+    assert!(answer.status == 400 && text.ends_with("/file maxLength, /tags maxItems"), "{text}");
+}
+
+#[test]
+fn one_of_several_media_types_is_told_by_its_name() {
+    let (client, _) = echo();
+    let note = |body: Option<NoteBody>| run(client.note(body.as_ref())).map(|answer| answer.body);
+    assert_eq!(note(None).unwrap(), "nothing");
+    let full: types::Note = read(r#"{"text":"a","more":1}"#);
+    assert_eq!(note(Some(full.into())).unwrap(), r#"note {"text":"a","more":1} ["/more"]"#);
+    assert_eq!(note(Some(NoteBody::Plain("ü".to_owned()))).unwrap(), "text ü");
+    let image = Typed::new("image/png", vec![1, 2, 3]);
+    assert_eq!(note(Some(image.into())).unwrap(), "3 bytes of image/png");
+    // Outside of the range that the contract gives.
+    let pdf = Typed::new("application/pdf", vec![1]);
+    assert!(matches!(note(Some(pdf.into())), Err(Error::InvalidRequest(_))));
+
+    // The same type as a form, which this client never sends.
+    let router = server::router(Arc::new(Echo), RouterOptions::default());
+    let form = "application/x-www-form-urlencoded";
+    let send = |media_type: &str, body: &'static str| {
+        let request = http::Request::post("/notes").header("content-type", media_type);
+        let request = request.body(Bytes::from(body)).unwrap();
+        let transport = InProcess(router.clone(), Sent::default());
+        let answer = run(transport.send(&Operation::NONE, request)).unwrap();
+        (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).unwrap())
+    };
+    let read = send(form, "text=a+b&tags=1&tags=2");
+    assert_eq!(read, (200, r#"note {"text":"a b","tags":["1","2"]} []"#.to_owned()));
+    let (status, said) = send("application/xml", "<a/>");
+    assert_eq!(status, 415);
+    assert!(
+        said.contains("application/json or application/x-www-form-urlencoded or text/plain or image/*"),
+        "{said}"
+    );
+}
+
+#[test]
+fn forms_are_written_as_their_encoding_says() {
+    let (client, sent) = echo();
+    let note: types::Note = read(
+        r#"{"text":"a&b=c +ä","tags":["x,y","z"],"filter":{"name":"n","ages":[1,2],"range":{"from":1.50}}}"#,
+    );
+    assert_eq!(run(client.form(&note)).unwrap().body, note);
+    let request = sent.lock().unwrap().remove(0);
+    let body = std::str::from_utf8(request.body()).unwrap();
+    assert_eq!(
+        body,
+        "text=a%26b%3Dc%20%2B%C3%A4&tags=x%2Cy,z&filter%5Bname%5D=n&filter%5Bages%5D=1&filter%5Bages%5D=2\
+         &filter%5Brange%5D%5Bfrom%5D=1.50"
+    );
+}
+
+/// An operation's own server is where it goes, unless the caller wants one address for all.
+#[test]
+fn an_operations_own_server_is_used() {
+    let (client, sent) = echo();
+    let first = run(client.bytes("abc"));
+    // That server has the start of its path before the operation's.
+    assert!(first.is_err());
+    assert_eq!(run(client.with_base_url_only().bytes("abc")).unwrap().body, "abc");
+    let sent: Vec<String> = sent.lock().unwrap().iter().map(|request| request.uri().to_string()).collect();
+    assert_eq!(sent, ["https://eu.files.example/up/bytes", "https://exchange.example/bytes"]);
+}
+
+struct Receiver;
+
+impl webhook_server::Service for Receiver {
+    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> Response {
+        rejected(&rejection)
+    }
+
+    fn scanned(
+        &self,
+        r: webhook_server::Scanned,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        assert_eq!(r.body.id, "scan");
+        ready(Ok(()))
+    }
+
+    fn job_done(
+        &self,
+        r: webhook_server::JobDone,
+    ) -> impl Future<Output = Result<types::Wait, webhook_server::Refusal>> + Send {
+        ready(match r.body.id.as_str() {
+            "refuse" => Err(runtime::Refusal::new(StatusCode::CONFLICT, problem("AGAIN"))),
+            _ => Ok(read(&format!(r#"{{"seconds":{}}}"#, r.x_attempt))),
+        })
+    }
+}
+
+#[test]
+fn webhooks_and_callbacks_are_received_where_the_receiver_wants_them() {
+    let path = |operation: &'static Operation| format!("/hooks/{}", operation.id.to_lowercase());
+    let router = webhook_server::router(Arc::new(Receiver), path, RouterOptions::default());
+    let sender = webhook_client::Sender::new(InProcess(router, Sent::default()));
+    let job = |id: &str| read::<types::Job>(&format!(r#"{{"id":"{id}"}}"#));
+    let address = "https://receiver.example/hooks/jobdone";
+    assert_eq!(run(sender.job_done(address, 3, &job("a"))).unwrap().seconds, 3);
+    let refused = run(sender.job_done(address, 1, &job("refuse"))).unwrap_err();
+    assert_eq!(refused.body(), Some(&problem("AGAIN")));
+    assert!(matches!(run(sender.job_done(address, 0, &job("a"))), Err(Error::InvalidRequest(_))));
+    run(sender.scanned("https://receiver.example/hooks/scanned", &job("scan"))).unwrap();
+    let lost = run(sender.scanned("https://receiver.example/elsewhere", &job("scan"))).unwrap_err();
+    assert_eq!(lost.status().unwrap().as_u16(), 404);
+}

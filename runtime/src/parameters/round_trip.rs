@@ -1,0 +1,194 @@
+//! What a client writes a server reads back equal, for every style, explode and shape.
+
+use http::{HeaderValue, header::COOKIE};
+
+use super::{Location, Parameter, Query, Scalar, Shape, Sources, Style, write};
+use crate::operation::Operation;
+use crate::{Json, schema::Types};
+
+/// Texts that are hard to tell from syntax.
+const TEXTS: [&str; 9] = ["a", "", "é 漢", "a/b?c#d&e=f+g", "%41%", "1.50", ".", "~-_.", "a;b:c"];
+
+fn row(location: Location, style: Style, explode: bool, shape: Shape) -> Parameter {
+    let plain = match location {
+        Location::Path => Parameter::PATH,
+        Location::Query => Parameter::QUERY,
+        Location::Header => Parameter::HEADER,
+        Location::Cookie => Parameter::COOKIE,
+    };
+    Parameter { name: "na me", style, explode, shape, ..plain }
+}
+
+/// The request that a value makes; `None` when it has no text there.
+fn sent(row: &Parameter, value: &Json) -> Option<http::request::Parts> {
+    let mut request = http::Request::builder();
+    let mut path = "/a/x/b".to_owned();
+    let pairs = |row: &Parameter| {
+        let pairs = write::pairs(row, value).ok()?;
+        Some(pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>())
+    };
+    match row.location {
+        Location::Path => {
+            let text = write::path(row, value).ok()?;
+            // What the client refuses by itself: another path.
+            if matches!(text.replace("%2E", ".").as_str(), "" | "." | "..") {
+                return None;
+            }
+            path = format!("/a/{text}/b");
+        }
+        Location::Query => path = format!("/a/x/b?{}", pairs(row)?.join("&")),
+        Location::Header => {
+            if let Some(text) = write::header(row, value).ok()? {
+                request = request.header("X-Name", HeaderValue::try_from(text).ok()?);
+            }
+        }
+        Location::Cookie => {
+            let cookies = pairs(row)?;
+            if !cookies.is_empty() {
+                // A map takes every cookie that belongs to nobody.
+                let other = if matches!(row.shape, Shape::Map(..)) { "" } else { "other=1; " };
+                request = request.header(COOKIE, format!("{other}{}", cookies.join("; ")));
+            }
+        }
+    }
+    Some(request.uri(path).body(()).unwrap().into_parts().0)
+}
+
+fn read(row: &Parameter, parts: &http::request::Parts) -> Option<Json> {
+    let mut row = *row;
+    if row.location == Location::Header {
+        row.name = "X-Name";
+    }
+    let parameters: &'static [Parameter] = Box::leak(Box::new([row]));
+    let operation = Operation { path: "/a/{na me}/b", parameters, ..Operation::NONE };
+    let query = Query::parse(parts.uri.query().unwrap_or("")).unwrap();
+    let mut values = Sources { operation: &operation, parts, query: &query }.read().unwrap();
+    values.remove(0)
+}
+
+fn check(row: &Parameter, value: &Json) -> bool {
+    let Some(parts) = sent(row, value) else { return false };
+    let shown = format!("{:?} {:?} explode={} {value} {parts:?}", row.location, row.style, row.explode);
+    match read(row, &parts) {
+        Some(read) => assert_eq!(read, *value, "{shown}"),
+        // An empty list or object that is not required is left out.
+        None => assert!(matches!(value.to_string().as_str(), "[]" | "{}"), "{shown}"),
+    }
+    true
+}
+
+const STYLES: [(Location, Style); 9] = [
+    (Location::Path, Style::Simple),
+    (Location::Path, Style::Label),
+    (Location::Path, Style::Matrix),
+    (Location::Query, Style::Form),
+    (Location::Query, Style::SpaceDelimited),
+    (Location::Query, Style::PipeDelimited),
+    (Location::Query, Style::DeepObject),
+    (Location::Header, Style::Simple),
+    (Location::Cookie, Style::Form),
+];
+
+fn object(members: &[(&str, Json)]) -> Json {
+    Json::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+}
+
+#[test]
+fn every_style_and_shape_comes_back() {
+    const MEMBERS: &[(&str, Shape)] = &[
+        ("R", Shape::Scalar(Scalar::Text)),
+        ("is it", Shape::Scalar(Scalar::Boolean)),
+        ("n", Shape::Scalar(Scalar::Number)),
+        ("deep", Shape::Json),
+    ];
+    let text = |text: &str| Json::String(text.to_owned());
+    let mut carried = 0;
+    let mut tried = 0;
+    for (location, style) in STYLES {
+        for explode in [false, true] {
+            let mut check = |shape, value: Json| {
+                tried += 1;
+                carried += usize::from(check(&row(location, style, explode, shape), &value));
+            };
+            for one in TEXTS {
+                check(Shape::Scalar(Scalar::Text), text(one));
+                check(Shape::Json, text(one));
+                for list in [vec![one], vec![one, "x"], vec!["x", one, one]] {
+                    let list = Json::Array(list.into_iter().map(text).collect());
+                    check(Shape::Array(Scalar::Text), list.clone());
+                    check(Shape::Json, list);
+                }
+                let yes = Json::Bool(true);
+                let deep = object(&[("a", Json::Array(vec![Json::Null, text(one)]))]);
+                check(Shape::Object(MEMBERS), object(&[("R", text(one)), ("is it", yes), ("deep", deep)]));
+                check(Shape::Map(&[], Scalar::Text), object(&[("a b", text(one)), ("c", text("d"))]));
+            }
+            check(Shape::Array(Scalar::Text), Json::Array(Vec::new()));
+            check(Shape::Object(MEMBERS), object(&[]));
+            for number in ["0", "-1.50", "12345678901234567890.1", "true", "[1,-2.5]"] {
+                let value = Json::parse(number.as_bytes()).unwrap();
+                let shape = match value {
+                    Json::Array(_) => Shape::Array(Scalar::Number),
+                    Json::Bool(_) => Shape::Scalar(Scalar::Boolean),
+                    _ => Shape::Scalar(Scalar::Of(Types::NUMBER.or(Types::STRING))),
+                };
+                check(shape, value);
+            }
+        }
+    }
+    // Most combinations have a text; those that have none are the ones that `parameters` lists.
+    assert!(carried * 10 > tried * 8, "{carried} of {tried}");
+}
+
+#[test]
+fn reserved_characters_come_back() {
+    for explode in [false, true] {
+        let row = Parameter {
+            allow_reserved: true,
+            ..row(Location::Query, Style::Form, explode, Shape::Array(Scalar::Text))
+        };
+        let list = Json::Array(TEXTS.iter().map(|text| Json::String((*text).to_owned())).collect());
+        assert!(check(&row, &list));
+    }
+}
+
+/// One of several shapes is told apart by its text: a list of two, a plain value.
+#[test]
+fn unions_come_back() {
+    const EITHER: Shape = Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)]);
+    for (location, style) in STYLES.into_iter().filter(|(_, style)| *style != Style::DeepObject) {
+        for explode in [false, true] {
+            if style == Style::Label && explode {
+                continue;
+            }
+            let row = row(location, style, explode, EITHER);
+            for value in [r#""a""#, r#"["a","b"]"#] {
+                // Separators that are not encoded inside of a plain value say nothing.
+                let plain = matches!(style, Style::SpaceDelimited | Style::PipeDelimited) && !explode;
+                if !plain {
+                    assert!(check(&row, &Json::parse(value.as_bytes()).unwrap()), "{row:?} {value}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nested_members_come_back_below_deep_object() {
+    const INNER: Shape =
+        Shape::Object(&[("x", Shape::Scalar(Scalar::Number)), ("l", Shape::Array(Scalar::Text))]);
+    let row = row(
+        Location::Query,
+        Style::DeepObject,
+        true,
+        Shape::Object(&[("a", INNER), ("tags", Shape::Array(Scalar::Text)), ("all", Shape::Json)]),
+    );
+    let value = br#"{"a":{"x":1,"l":["p","q"]},"tags":["1",""],"all":[{"y":[1]}]}"#;
+    assert!(check(&row, &Json::parse(value).unwrap()));
+    let (parts, ()) = http::Request::get("/a/x/b?na+me[tags][]=1&na+me[tags][1]=2&na+me[a][l][0]=z")
+        .body(())
+        .unwrap()
+        .into_parts();
+    let read = read(&row, &parts).map(|json| json.to_string());
+    assert_eq!(read.as_deref(), Some(r#"{"tags":["1","2"],"a":{"l":["z"]}}"#));
+}
