@@ -17,7 +17,9 @@ pub(crate) fn add(project: &Project, contract: &Contract, files: &mut Files) {
             "runtime".to_owned()
         }
     };
-    let has = |module: &str| files.0.contains_key(&format!("src/{module}.rs"));
+    let file = |module: &str| files.0.contains_key(&format!("src/{module}.rs"));
+    // A contract may have webhooks alone.
+    let has = |module: &str| file(module) || file(&format!("webhook_{module}"));
     let mut features = String::new();
     if has("client") {
         features.push_str("# One method for each operation, over any transport.\nclient = [\"contract-runtime/client\", \"dep:bytes\", \"dep:http\"]\n");
