@@ -250,7 +250,7 @@ pub(crate) struct GenerateArgs {
     /// Generate no server interface
     #[arg(long)]
     pub(crate) no_server: bool,
-    /// Leave out, with a warning, operations that the client's engine cannot carry
+    /// Leave out, with a warning, operations that no client can call
     #[arg(long)]
     pub(crate) skip_unsupported: bool,
     /// Path of contract-runtime as the package's manifest names it; without it the runtime's
