@@ -20,6 +20,7 @@ use crate::{
     tables::TableSet,
 };
 
+pub(crate) use docs::printable;
 pub use docs::{limits, markdown};
 
 /// An identifier from a name that may be raw.

@@ -232,7 +232,7 @@ pub(crate) struct GenerateArgs {
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Folder that the code is written to, which belongs to the generator; a path that ends in
-    /// `.rs` means one file. Without it, `path` below [output] of the codegen.toml
+    /// `.rs` means one file. Without it, `path` below `[output]` of the codegen.toml
     #[arg(long, short, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// Name of the generated package

@@ -168,7 +168,7 @@ fn sentence(text: &str) -> String {
 pub(super) fn markdown(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut fenced = false;
-    for line in text.trim().lines() {
+    for line in emit::printable(text.trim()).lines() {
         let line = line.trim_end();
         let trimmed = line.trim_start();
         if trimmed.starts_with("```") {
@@ -228,5 +228,6 @@ mod tests {
         check("    fn main() {}", &["fn main() {}"]);
         check("a\n\n        b", &["a", "", "   b"]);
         check("```\nx[0]\n```", &["```text", "x[0]", "```"]);
+        check("a\tb\u{202e}c\r\nd\re", &["a    b\\u{202e}c", "d\\re"]);
     }
 }

@@ -6,6 +6,7 @@
 
 mod condition;
 mod containers;
+mod counts;
 mod focus;
 mod scalars;
 mod texts;
@@ -17,7 +18,7 @@ use std::{
 };
 
 use contract_runtime::Json;
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{Emitter, row_literal};
@@ -30,6 +31,7 @@ use self::focus::Focus;
 pub(super) use self::{condition::Check, focus::inside};
 use self::{
     condition::Check::{Always, Either, Never, When},
+    counts::{count_bounds, present},
     scalars::{allows, int_keywords, number_keywords},
 };
 
@@ -740,58 +742,6 @@ fn known_names(names: &[&String], patterns: &[Ident]) -> TokenStream {
     let known: Vec<TokenStream> =
         names.chain(patterns.iter().map(|p| quote!(schemas::#p.is_match(name)))).collect();
     quote!(#(#known)||*)
-}
-
-fn present(field: &Field, recv: &TokenStream) -> Check {
-    if field.required {
-        return Always;
-    }
-    let name = super::ident(&field.name);
-    When(quote!(#recv.#name.is_some()))
-}
-
-fn count_bounds(s: &Schema, body: &Struct, recv: &TokenStream) -> Check {
-    let least = body.fields.iter().filter(|f| f.required).count();
-    let always = (least > 0).then(|| Literal::usize_unsuffixed(least)).into_iter();
-    let sometimes: Vec<Ident> =
-        body.fields.iter().filter(|f| !f.required).map(|f| super::ident(&f.name)).collect();
-    let count = quote!((#(#always +)* #recv.extra.len() #(+ usize::from(#recv.#sometimes.is_some()))*));
-    let least = least as u64;
-    // What the required members settle is no comparison.
-    let min = s.min_properties.filter(|&m| m > least).map(|m| {
-        let m = Literal::u64_unsuffixed(m);
-        When(quote!(#count >= #m))
-    });
-    let max = s.max_properties.map(|m| {
-        let limit = Literal::u64_unsuffixed(m);
-        match m {
-            m if m < least => Never,
-            0 => When(quote!(#count == 0)),
-            _ => When(quote!(#count <= #limit)),
-        }
-    });
-    Check::all(min.into_iter().chain(max))
-}
-
-fn length(min: Option<u64>, max: Option<u64>, recv: &TokenStream) -> Check {
-    let mut check = Always;
-    if let Some(min) = min.filter(|&m| m > 0) {
-        check = check.and(When(if min == 1 {
-            quote!(!#recv.is_empty())
-        } else {
-            let min = Literal::u64_unsuffixed(min);
-            quote!(#recv.len() >= #min)
-        }));
-    }
-    if let Some(max) = max {
-        check = check.and(When(if max == 0 {
-            quote!(#recv.is_empty())
-        } else {
-            let max = Literal::u64_unsuffixed(max);
-            quote!(#recv.len() <= #max)
-        }));
-    }
-    check
 }
 
 fn match_variants(on: &TokenStream, arms: Vec<(TokenStream, Check)>, unknown: Option<TokenStream>) -> Check {

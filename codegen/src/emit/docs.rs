@@ -117,7 +117,10 @@ pub fn markdown(text: &str) -> String {
         if !code && matches!(c, '<' | '[' | ']') {
             out.push('\\');
         }
-        if is_unprintable(c) {
+        if c == '\t' && !code {
+            // rustdoc would begin a block of code, clippy asks for spaces.
+            out.push_str("    ");
+        } else if is_unprintable(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -131,11 +134,25 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
+/// Text as a comment may hold it: line ends of one kind, spaces for tabs, escapes for the rest.
+#[must_use]
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c {
+            '\t' => out.push_str("    "),
+            c if is_unprintable(c) => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// What no comment may hold as it is: control characters, and marks that turn the direction of
 /// text, which the compiler refuses since they can hide code.
 fn is_unprintable(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || (c.is_control() && !matches!(c, '\n' | '\t'))
+    turns || (c.is_control() && c != '\n')
 }
 
 /// The limits of a place in words: `1 to 128 characters; matches …`.

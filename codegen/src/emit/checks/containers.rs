@@ -5,7 +5,9 @@ use quote::quote;
 
 use super::{
     Check::{self, Always, Either, When},
-    Checker, Place, Text, known_names, length,
+    Checker, Place, Text,
+    counts::length,
+    known_names,
     scalars::{literal_list, types_allow},
 };
 use crate::{

@@ -82,7 +82,7 @@ pub enum InputTurn {
     /// `a
     /// b`
     LowerAB,
-    /// `tab	bed`
+    /// `tab\tbed`
     TabBed,
 }
 
