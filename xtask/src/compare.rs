@@ -99,7 +99,7 @@ fn generators(args: &CompareArgs, root: &Path) -> (Vec<Generator>, Vec<&'static 
         arguments: |document, output, package| {
             let mut all = words(&["generate"]);
             all.extend([document.into(), "--output".into(), output.into()]);
-            all.extend(words(&["--package", package, "--skip-unsupported"]));
+            all.extend(words(&["--package", package]));
             all
         },
         runs: RUNS,
