@@ -193,6 +193,9 @@ fn reason(log: &str) -> String {
     let telling =
         |line: &&str| ["panicked", "error", "Error", "Exception"].iter().any(|word| line.contains(word));
     let line = log.lines().find(telling).or_else(|| log.lines().last()).unwrap_or_default().trim();
+    // Of a path the end says enough, and it is the same on every machine.
+    let words = line.split(' ').map(|word| word.rsplit('/').next().unwrap_or(word));
+    let line = words.collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !matches!(c, '|' | '\u{1b}')).take(120).collect()
 }
 
@@ -282,6 +285,7 @@ mod tests {
     #[test]
     fn a_log_is_told_by_its_most_telling_line() {
         assert_eq!(reason("reading\nthread 'main' panicked at a|b\nnote"), "thread 'main' panicked at ab");
+        assert_eq!(reason("error in /home/a/b.rs:7 here"), "error in b.rs:7 here");
         assert_eq!(reason("one\nlast"), "last");
         assert_eq!(reason(""), "");
     }
