@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_log_is_told_by_its_most_telling_line() {
         assert_eq!(reason("reading\nthread 'main' panicked at a|b\nnote"), "thread 'main' panicked at ab");
-        assert_eq!(reason("error in /home/a/b.rs:7 here"), "error in b.rs:7 here");
+        assert_eq!(reason("error in /a/b.rs:7 here"), "error in b.rs:7 here");
         assert_eq!(reason("one\nlast"), "last");
         assert_eq!(reason(""), "");
     }
