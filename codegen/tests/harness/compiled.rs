@@ -92,6 +92,8 @@ pub mod never_text;
 pub mod not_required;
 #[path = "../cases/not_schema/expected/root.rs"]
 pub mod not_schema;
+#[path = "../cases/nullable_any_of/expected/root.rs"]
+pub mod nullable_any_of;
 #[path = "../cases/number_beyond_i64/expected/root.rs"]
 pub mod number_beyond_i64;
 #[path = "../cases/number_big_literals/expected/root.rs"]
@@ -248,6 +250,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "never_text" => models!(never_text: Input),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
+        "nullable_any_of" => models!(nullable_any_of: Input, InputFilesValue),
         "number_beyond_i64" => models!(number_beyond_i64: Input, Serial),
         "number_big_literals" => models!(number_big_literals: Input),
         "number_bounds" => models!(number_bounds: Byte, Input),

@@ -112,6 +112,10 @@ pub enum InputName {
     Fn,
     /// `crate`
     Crate,
+    /// `Error`
+    Error,
+    /// `Err`
+    Err,
 }
 
 impl InputName {
@@ -137,6 +141,8 @@ impl InputName {
         Self::True,
         Self::Fn,
         Self::Crate,
+        Self::Error,
+        Self::Err,
     ];
 
     /// The value as it stands on the wire.
@@ -163,6 +169,8 @@ impl InputName {
             Self::True => "true",
             Self::Fn => "fn",
             Self::Crate => "crate",
+            Self::Error => "Error",
+            Self::Err => "Err",
         }
     }
 
@@ -189,6 +197,8 @@ impl InputName {
                 "true" => Self::True,
                 "fn" => Self::Fn,
                 "crate" => Self::Crate,
+                "Error" => Self::Error,
+                "Err" => Self::Err,
                 _ => return None,
             },
         )
@@ -220,6 +230,8 @@ pub enum InputOpen {
     Other,
     /// `Object`
     Object,
+    /// `Error`
+    Error,
     /// A value that this version of the contract does not list, as it came.
     Unknown(String),
 }
@@ -231,6 +243,7 @@ impl InputOpen {
         Self::UnknownValue,
         Self::Other,
         Self::Object,
+        Self::Error,
     ];
 
     /// The value as it stands on the wire.
@@ -241,6 +254,7 @@ impl InputOpen {
             Self::UnknownValue => "Unknown",
             Self::Other => "Other",
             Self::Object => "Object",
+            Self::Error => "Error",
             Self::Unknown(text) => text,
         }
     }
@@ -261,6 +275,7 @@ impl InputOpen {
                 "Unknown" => Self::UnknownValue,
                 "Other" => Self::Other,
                 "Object" => Self::Object,
+                "Error" => Self::Error,
                 _ => return None,
             },
         )

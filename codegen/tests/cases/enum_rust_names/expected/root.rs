@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 ba79253db3a5c709
+//! * `input.json` sha256 2a9ac05e59f8313b
 
 pub mod models;
 pub mod schemas;

@@ -17,9 +17,9 @@ pub const fn validator(row: u32) -> Validator {
 pub static TABLES: Tables = Tables {
     schemas: &[
         Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(1)), ("open", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("self"), Literal::String("Object"), Literal::String("Array"), Literal::String("Other"), Literal::String("Ok"), Literal::String("None"), Literal::String("Some"), Literal::String("Default"), Literal::String("Box"), Literal::String("Vec"), Literal::String("String"), Literal::String("Option"), Literal::String("Result"), Literal::String("Contract"), Literal::String("KNOWN"), Literal::String("as_str"), Literal::String("true"), Literal::String("fn"), Literal::String("crate")])] },
+        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("self"), Literal::String("Object"), Literal::String("Array"), Literal::String("Other"), Literal::String("Ok"), Literal::String("None"), Literal::String("Some"), Literal::String("Default"), Literal::String("Box"), Literal::String("Vec"), Literal::String("String"), Literal::String("Option"), Literal::String("Result"), Literal::String("Contract"), Literal::String("KNOWN"), Literal::String("as_str"), Literal::String("true"), Literal::String("fn"), Literal::String("crate"), Literal::String("Error"), Literal::String("Err")])] },
         Schema { resource: 0, location: "/properties/open", keywords: &[Keyword::AnyOf(&[SchemaId(3), SchemaId(4)], None)] },
-        Schema { resource: 0, location: "/properties/open/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("Unknown"), Literal::String("Other"), Literal::String("Object")])] },
+        Schema { resource: 0, location: "/properties/open/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("Unknown"), Literal::String("Other"), Literal::String("Object"), Literal::String("Error")])] },
         Schema { resource: 0, location: "/properties/open/anyOf/1", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
