@@ -31,6 +31,22 @@ pub struct PatternError {
     pub reason: String,
 }
 
+impl PatternError {
+    /// What to do about it, as a request.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        if self.reason.ends_with("cannot be matched in linear time") {
+            "write it without look-around and back-references"
+        } else if self.reason.starts_with("flags") {
+            "say it without them: both cases written out, such as `[aA]`"
+        } else if self.reason.contains("too ") {
+            "write it smaller, with fewer or shorter repetitions"
+        } else {
+            "mend it: it is no pattern of ECMA-262"
+        }
+    }
+}
+
 impl fmt::Display for PatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at offset {}: {}", self.offset, self.reason)

@@ -31,7 +31,7 @@ pub(super) fn patterns(
         let problem = if schema.pattern.as_deref() != Some(&source) {
             // Left out, it would decide otherwise which members the schemas beside it are for.
             Diagnostic::error("unsupported", why)
-                .help("write the key of `patternProperties` without look-around and back-references")
+                .help(format!("the key of `patternProperties`: {}", error.remedy()))
         } else if options.unchecked.contains(&id) {
             unchecked.insert(id);
             Diagnostic::note("unsupported", format!("{why}; it is not checked, as `unchecked` says"))
@@ -40,9 +40,9 @@ pub(super) fn patterns(
             Diagnostic::warning("unsupported", format!("{why}; it is not checked"))
         } else {
             Diagnostic::error("unsupported", why).help(format!(
-                "write it without look-around and back-references: they cannot be matched in linear time; \
-                 or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
+                "{}; or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
                  `unsupported = \"keep\"`",
+                error.remedy(),
                 selector(graph, id)
             ))
         };

@@ -123,6 +123,7 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
         names: BTreeMap::new(),
         taken: BTreeSet::new(),
         bodies: BTreeMap::new(),
+        open: BTreeSet::new(),
     };
     shaper.settle_names();
     shaper.settle_aliases();
@@ -151,6 +152,8 @@ pub(super) struct Shaper<'a> {
     pub(super) names: BTreeMap<SchemaId, String>,
     taken: BTreeSet<String>,
     bodies: BTreeMap<Conj, TypeRef>,
+    /// Anonymous places whose types are being made.
+    open: BTreeSet<Conj>,
 }
 
 impl Shaper<'_> {
@@ -220,10 +223,17 @@ impl Shaper<'_> {
             [id] if self.names.contains_key(id) && conj.chosen.is_empty() && conj.within == Types::ALL => {
                 return self.named(*id, &conj);
             }
-            _ => match self.reused(&conj) {
-                Some(ty) => ty,
-                None => self.anonymous(&conj, hint),
-            },
+            // A place inside itself that has no name to break the circle: any value fits there.
+            _ if self.open.contains(&conj) => return TypeRef::Json,
+            _ => {
+                self.open.insert(conj.clone());
+                let ty = match self.reused(&conj) {
+                    Some(ty) => ty,
+                    None => self.anonymous(&conj, hint),
+                };
+                self.open.remove(&conj);
+                ty
+            }
         };
         self.bodies.insert(conj, ty.clone());
         ty

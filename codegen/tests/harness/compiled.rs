@@ -132,6 +132,8 @@ pub mod property_counts;
 pub mod property_names;
 #[path = "../cases/recursive/expected/root.rs"]
 pub mod recursive;
+#[path = "../cases/recursive_maps/expected/root.rs"]
+pub mod recursive_maps;
 #[path = "../cases/ref_absolute_id/expected/root.rs"]
 pub mod ref_absolute_id;
 #[path = "../cases/ref_anchor/expected/root.rs"]
@@ -270,6 +272,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "property_counts" => models!(property_counts: Input, MapValue),
         "property_names" => models!(property_names: Codes, Input),
         "recursive" => models!(recursive: Input),
+        "recursive_maps" => models!(recursive_maps: Input, Tree),
         "ref_absolute_id" => models!(ref_absolute_id: OddFileName, Root, Short),
         "ref_anchor" => models!(ref_anchor: A, C, Input, Other),
         "ref_metaschema" => models!(ref_metaschema: FormatAnnotation, FormatAnnotationObject, Input),
