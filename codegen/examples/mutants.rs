@@ -66,6 +66,8 @@ fn main() -> ExitCode {
 
 fn root() -> String {
     "#![deny(warnings)]\n\
+     // What the generator's note `foreign-names` asks the owner of a crate's root for.\n\
+     #![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints)]\n\
      #![allow(dead_code, clippy::all, reason = \"spoilt contracts are like that\")]\n\
      #![recursion_limit = \"4096\"]\n"
         .to_owned()
