@@ -91,12 +91,14 @@ pub struct Field {
 }
 
 /// A body of parts.
-pub trait Multipart: Sized {
+pub trait Multipart {
     /// Hands all members over, in order.
     fn write(&self, form: &mut Writer);
 
     /// Takes all members. `None` when one does not fit its type.
-    fn read(form: &Reader) -> Option<Self>;
+    fn read(form: &Reader) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 /// Parts that no schema describes.
@@ -107,6 +109,13 @@ impl Multipart for Vec<Field> {
 
     fn read(form: &Reader) -> Option<Self> {
         Some(form.others())
+    }
+}
+
+/// The same, as clients take them.
+impl Multipart for [Field] {
+    fn write(&self, form: &mut Writer) {
+        form.fields(self);
     }
 }
 

@@ -245,7 +245,7 @@ impl Request {
     }
 
     /// A body of parts, checked unless checks are off.
-    pub fn multipart<T: Multipart>(self, media_type: &'static str, body: &T) -> Self {
+    pub fn multipart<T: Multipart + ?Sized>(self, media_type: &'static str, body: &T) -> Self {
         let rows = match self.content(media_type).map(|content| content.format) {
             Some(Format::Multipart(rows)) => rows,
             _ => &[],

@@ -155,6 +155,31 @@ impl Client {
         }
     }
 
+    /// `POST /parts`.
+    ///
+    /// # Arguments
+    ///
+    /// * `body`: `multipart/form-data`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub async fn parts(
+        &self,
+        body: &[::contract_runtime::multipart::Field],
+    ) -> Result<Answer<()>, Error<()>> {
+        let request = self
+            .core
+            .request(OperationId::Parts.operation())
+            .multipart("multipart/form-data", body);
+        let response = self.core.send(request).await?;
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+
     /// `POST /files`.
     ///
     /// # Arguments

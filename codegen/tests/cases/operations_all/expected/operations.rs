@@ -173,6 +173,31 @@ pub static OPERATIONS: &[Operation] = &[
         servers: &[],
     },
     Operation {
+        id: "parts",
+        method: "POST",
+        path: "/parts",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        deprecated: false,
+        parameters: &[],
+        body: Some(Body {
+            required: true,
+            content: &[
+                Content {
+                    media_type: "multipart/form-data",
+                    format: Format::Multipart(&[]),
+                    schema: "",
+                    validator: None,
+                },
+            ],
+        }),
+        success: &[204],
+        servers: &[],
+    },
+    Operation {
         id: "upload",
         method: "POST",
         path: "/files",
@@ -384,7 +409,7 @@ pub static OPERATIONS: &[Operation] = &[
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[5, 2, 0, 4, 1, 3]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 3, 0, 5, 1, 4, 2]);
 
 /// The operations, by `operationId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -395,6 +420,8 @@ pub enum OperationId {
     Find,
     /// `GET /jobs/{id}`
     Job,
+    /// `POST /parts`
+    Parts,
     /// `POST /files`
     Upload,
     /// `POST /notes`
@@ -410,6 +437,7 @@ impl OperationId {
     pub const ALL: &'static [Self] = &[
         Self::Find,
         Self::Job,
+        Self::Parts,
         Self::Upload,
         Self::Note,
         Self::Form,
@@ -422,6 +450,7 @@ impl OperationId {
         match self {
             Self::Find => "find",
             Self::Job => "job",
+            Self::Parts => "parts",
             Self::Upload => "upload",
             Self::Note => "note",
             Self::Form => "form",
@@ -437,6 +466,7 @@ impl ::std::str::FromStr for OperationId {
         match text {
             "find" => Ok(Self::Find),
             "job" => Ok(Self::Job),
+            "parts" => Ok(Self::Parts),
             "upload" => Ok(Self::Upload),
             "note" => Ok(Self::Note),
             "form" => Ok(Self::Form),

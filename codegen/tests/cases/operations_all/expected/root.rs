@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 8d6a2cfb53af752e
+//! * `input.json` sha256 f4e0a4bbf6b4a127
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;

@@ -44,6 +44,14 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented(request)
     }
 
+    /// `POST /parts`
+    fn parts(
+        &self,
+        request: Parts,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented(request)
+    }
+
     /// `POST /files`
     fn upload(
         &self,
@@ -135,6 +143,15 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
                             }
                         }
                     }
+                }
+            }),
+        )
+        .on(
+            Parts::OPERATION,
+            |service, call| Box::pin(async move {
+                match service.parts(Parts::read(&call)?).await {
+                    Ok(()) => call.answer_empty(204, Reply::new(())),
+                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
                 }
             }),
         )
@@ -295,6 +312,27 @@ pub enum JobProblem {
     Conflict(super::types::Wait),
     /// In words.
     Status4xx(String),
+}
+
+/// What `POST /parts` is asked.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The body.
+    pub body: Vec<::contract_runtime::multipart::Field>,
+    /// Headers, what layers left behind, the body as it was sent.
+    pub context: Context,
+}
+
+impl Request for Parts {
+    const OPERATION: &'static Operation = OperationId::Parts.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        let body = call.multipart()?;
+        Ok(Self {
+            body,
+            context: call.context(),
+        })
+    }
 }
 
 /// What `POST /files` is asked.
