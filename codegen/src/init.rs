@@ -47,7 +47,7 @@ pub struct Findings {
     pub unbounded: Vec<String>,
     /// Patterns that no linear matcher can run: schema and pattern.
     pub patterns: Vec<(String, String)>,
-    /// Operations that the client's engine cannot carry, in a sentence each.
+    /// Operations that no client can call, in a sentence each.
     pub refused: Vec<String>,
     /// Header parameters that make a call idempotent.
     pub idempotency: Vec<String>,

@@ -109,8 +109,8 @@ Examples:
     /// JSON_SCHEMA_TEST_SUITE, or say --fetch.
     #[command(after_help = "Exit codes:
   0  the score is the recorded one, or better
-  1  a case is wrong that is not recorded as such
-  2  there is no copy of the suite, or what was generated cannot be compiled and run
+  1  a case is wrong that is not recorded as such, or what was generated cannot be compiled and run
+  2  there is no copy of the suite
 
 Examples:
   git clone --depth 1 https://github.com/json-schema-org/JSON-Schema-Test-Suite target/json-schema-test-suite

@@ -32,11 +32,19 @@ const TARGET: &str = "target/suite";
 
 /// Carries the command out.
 pub(crate) fn run(args: &SuiteArgs, root: &Path) -> Verdict {
-    let runs = match carry_out(args, root) {
-        Ok(runs) => runs,
+    let suite = match locate(args, root) {
+        Ok(suite) => suite,
         Err(error) => {
             complain(&error);
             return Verdict::NotRun;
+        }
+    };
+    // With a copy at hand, whatever keeps it from being run is the generator's.
+    let runs = match carry_out(args, root, &suite) {
+        Ok(runs) => runs,
+        Err(error) => {
+            complain(&error);
+            return Verdict::ToRepair;
         }
     };
     for run in &runs {
@@ -45,15 +53,18 @@ pub(crate) fn run(args: &SuiteArgs, root: &Path) -> Verdict {
     if runs.iter().all(|run| run.problems.is_empty()) { Verdict::InOrder } else { Verdict::ToRepair }
 }
 
-fn carry_out(args: &SuiteArgs, root: &Path) -> Result<Vec<Run>, String> {
+/// The copy of the suite.
+fn locate(args: &SuiteArgs, root: &Path) -> Result<PathBuf, String> {
     let fetched = root.join(TARGET).join("fetched");
     let variable = env::var_os(copy::VARIABLE).map(PathBuf::from);
-    let suite = if args.fetch {
+    if args.fetch {
         copy::fetch(&fetched)?;
-        copy::find(None, None, &fetched)?
-    } else {
-        copy::find(args.folder.as_deref(), variable, &fetched)?
-    };
+        return copy::find(None, None, &fetched);
+    }
+    copy::find(args.folder.as_deref(), variable, &fetched)
+}
+
+fn carry_out(args: &SuiteArgs, root: &Path, suite: &Path) -> Result<Vec<Run>, String> {
     let record = Record::read(root)?;
     let drafts = args.draft.map_or(Draft::ALL.to_vec(), |draft| vec![draft]);
     let mut worlds: Vec<World> =
@@ -61,7 +72,7 @@ fn carry_out(args: &SuiteArgs, root: &Path) -> Result<Vec<Run>, String> {
     if args.draft.is_none_or(|draft| draft == Draft::Latest) {
         worlds.insert(1, World { draft: Draft::Latest, setting: Setting::Defaults });
     }
-    worlds.into_iter().map(|world| of_world(args, root, &suite, &record, world)).collect()
+    worlds.into_iter().map(|world| of_world(args, root, suite, &record, world)).collect()
 }
 
 /// What one package is made of.

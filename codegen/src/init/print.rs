@@ -150,10 +150,10 @@ fn operations(page: &mut Page, found: &Findings) {
     page.say("Header parameters that the transport supplies.");
     page.say(&format!("transport-headers = [{}]", quoted(&found.transport).join(", ")));
     if found.refused.is_empty() {
-        page.say("Whether operations that the client's engine cannot carry are left out with a warning.");
+        page.say("Whether operations that no client can call are left out with a warning.");
         page.say("skip-unsupported = false");
     } else {
-        page.say("Left out, since the client's engine cannot carry them:");
+        page.say("Left out, since no client can call them:");
         page.some(&found.refused, |refused| format!("  {}", one_line(refused)));
         page.line("skip-unsupported = true");
     }
