@@ -8,7 +8,11 @@ mod records;
 mod scalars;
 mod unions;
 
-use std::{cell::RefCell, collections::BTreeMap, collections::BTreeSet, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
