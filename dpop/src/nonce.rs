@@ -1,0 +1,43 @@
+//! Nonces: RFC 9449, sections 8 and 9.
+
+use std::fmt;
+
+/// A nonce: the text that a server hands out in `DPoP-Nonce` and a proof carries back in `nonce`.
+///
+/// Opaque to the client. Not a secret, but nothing prints it by accident either.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Nonce(Box<str>);
+
+/// The text is no nonce: RFC 9449, 8.1 allows one or more visible ASCII characters without `"` and
+/// `\`, and this crate at most [`Nonce::MAX_BYTES`] of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a nonce: 1 to 256 visible ASCII characters without quotes and backslashes are")]
+pub struct MalformedNonce;
+
+impl Nonce {
+    /// The longest nonce that is kept: it travels in every proof.
+    pub const MAX_BYTES: usize = 256;
+
+    /// The value of a `DPoP-Nonce` header field.
+    ///
+    /// # Errors
+    /// When the text is empty, too long, or holds a character outside `NQCHAR` (RFC 9449, 8.1).
+    pub fn new(text: &str) -> Result<Self, MalformedNonce> {
+        let fits = (1..=Self::MAX_BYTES).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
+        if fits { Ok(Self(text.into())) } else { Err(MalformedNonce) }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Shows the length alone.
+impl fmt::Debug for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Nonce({} bytes)", self.0.len())
+    }
+}
