@@ -1,6 +1,10 @@
 //! Nonces: RFC 9449, sections 8 and 9.
 
+mod server;
+
 use std::fmt;
+
+pub use server::{NonceAge, NonceIssuer, NonceKey, NonceRefusal};
 
 /// A nonce: the text that a server hands out in `DPoP-Nonce` and a proof carries back in `nonce`.
 ///

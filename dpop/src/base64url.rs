@@ -1,0 +1,61 @@
+//! Base64url without padding (RFC 4648, section 5; RFC 7515, section 2), in its one spelling.
+//!
+//! Padding, whitespace, the other alphabet and stray bits at the end are refused: a text that
+//! decodes has exactly one spelling, so nothing that was signed can be written another way.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
+/// How many characters so many bytes take.
+pub(crate) const fn length(bytes: usize) -> usize {
+    (bytes * 4).div_ceil(3)
+}
+
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// Appends to what is there; allocates only where there is no room.
+pub(crate) fn append(out: &mut String, bytes: &[u8]) {
+    URL_SAFE_NO_PAD.encode_string(bytes, out);
+}
+
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
+}
+
+/// Exactly `N` bytes.
+pub(crate) fn decode_array<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if text.len() != length(N) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    let written = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
+    (written == N).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_spelling() {
+        for (text, bytes) in
+            [("", Some(&b""[..])), ("Zg", Some(b"f")), ("Zm8", Some(b"fo")), ("-_8", Some(b"\xfb\xff"))]
+        {
+            assert_eq!(decode(text).as_deref(), bytes, "{text}");
+            assert_eq!(encode(bytes.unwrap()), text);
+            assert_eq!(length(bytes.unwrap().len()), text.len());
+        }
+        for text in ["Zg==", "Zh", "Zm9", "Z", "Zm 8", "Zm8\n", "+/8", "Zm8.", "Zm\u{fc}"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn arrays_have_their_length() {
+        assert_eq!(decode_array::<2>("Zm8"), Some(*b"fo"));
+        for text in ["", "Zg", "Zm9v", "Zm9", "Zm8=", "Zm8A"] {
+            assert_eq!(decode_array::<2>(text), None, "{text}");
+        }
+    }
+}

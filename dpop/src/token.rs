@@ -1,0 +1,131 @@
+//! Access tokens, as far as proofs concern them: `ath` (RFC 9449, 4.2) and `Authorization` (7.1).
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use crate::base64url;
+
+/// An access token and its hash, which is computed once.
+///
+/// Nothing prints the token; its memory is cleared when it is dropped.
+#[derive(Clone)]
+pub struct AccessToken {
+    text: Zeroizing<String>,
+    hash: TokenHash,
+}
+
+/// The text is no access token that `Authorization` can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an access token: letters, digits and -._~+/ are, with = at the end (RFC 9110, 11.2)")]
+pub struct MalformedToken;
+
+impl AccessToken {
+    /// A token as the token endpoint gave it.
+    ///
+    /// # Errors
+    /// When it is no `token68` (RFC 9110, 11.2).
+    pub fn new(text: impl Into<String>) -> Result<Self, MalformedToken> {
+        let text = Zeroizing::new(text.into());
+        if !is_token68(&text) {
+            return Err(MalformedToken);
+        }
+        let hash = TokenHash::of(&text);
+        Ok(Self { text, hash })
+    }
+
+    /// What proofs carry as `ath`.
+    #[must_use]
+    pub const fn hash(&self) -> &TokenHash {
+        &self.hash
+    }
+
+    /// The value of `Authorization` (DPP-20): mark it as sensitive where the HTTP library can.
+    #[must_use]
+    pub fn authorization(&self) -> Zeroizing<String> {
+        Zeroizing::new(format!("DPoP {}", self.text.as_str()))
+    }
+}
+
+/// Shows the length alone.
+impl fmt::Debug for AccessToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AccessToken({} bytes)", self.text.len())
+    }
+}
+
+/// RFC 9110, 11.2.
+pub(crate) fn is_token68(text: &str) -> bool {
+    let digits = text.trim_end_matches('=');
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
+}
+
+/// `ath`: SHA-256 of the access token's ASCII bytes in base64url without padding, 43 characters (DPP-04).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// The hash of a token.
+    #[must_use]
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// Whether `ath` is exactly this.
+    #[must_use]
+    pub fn is(&self, ath: &str) -> bool {
+        base64url::decode_array::<32>(ath).is_some_and(|bytes| bytes == self.0)
+    }
+
+    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&base64url::encode(&self.0))
+    }
+}
+
+/// Shows nothing: the hash of a short token would tell it.
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DPP-04; RFC 9449, 7.1: token and `ath` of its figures 12 and 13.
+    #[test]
+    fn the_hash_of_the_rfc() {
+        let token = AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU").unwrap();
+        let ath = "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo";
+        assert_eq!(token.hash().to_string(), ath);
+        assert!(token.hash().is(ath));
+        for other in ["", "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEp", &format!("{ath}=")] {
+            assert!(!token.hash().is(other), "{other}");
+        }
+        assert_eq!(token.authorization().as_str(), "DPoP Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU");
+    }
+
+    #[test]
+    fn what_a_header_can_carry_is_a_token() {
+        for text in ["a", "a==", "A-z0._~+/"] {
+            assert!(AccessToken::new(text).is_ok(), "{text}");
+        }
+        for text in ["", "=", "a b", "a=b", "a\r\nX: y", "ä", "a,b", "\"a\""] {
+            assert_eq!(AccessToken::new(text).err(), Some(MalformedToken), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_prints_a_token() {
+        let token = AccessToken::new("secret").unwrap();
+        assert_eq!(format!("{token:?} {:?}", token.hash()), "AccessToken(6 bytes) TokenHash(…)");
+    }
+}
