@@ -1,1 +1,175 @@
-fn main() {}
+//! What a proof costs beyond its signature: for each backend the bare signature and the whole proof,
+//! the bare verification and the whole of it, in one run, with allocations.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+
+use divan::{Bencher, black_box};
+use exchange_dpop::{
+    AccessToken, Expected, Htu, Nonce, Origin, ProofRequest, Prover, SignNow, SignedProof, SystemRandom,
+    Target, UnixTime, Verifier, Window,
+    nonce::{NonceIssuer, NonceKey},
+};
+
+#[global_allocator]
+static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
+
+const NOW: UnixTime = UnixTime::from_secs(1_790_000_000);
+const URL: &str = "https://gateway.example/exchange/v1/me/stock/changes";
+const PATH: &str = "/exchange/v1/me/stock/changes";
+
+fn main() {
+    divan::main();
+}
+
+/// What a call brings along: a token of 1.2 kB, a nonce.
+struct Call {
+    token: AccessToken,
+    htu: Htu,
+    issuer: NonceIssuer,
+    nonce: Nonce,
+}
+
+impl Call {
+    fn new() -> Self {
+        let issuer = NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway");
+        let nonce = issuer.issue(NOW);
+        Self { token: AccessToken::new("a".repeat(1200)).unwrap(), htu: Htu::of(URL).unwrap(), issuer, nonce }
+    }
+
+    fn request(&self) -> ProofRequest<'_> {
+        ProofRequest {
+            method: "POST",
+            htu: &self.htu,
+            iat: NOW,
+            nonce: Some(&self.nonce),
+            token: Some(self.token.hash()),
+        }
+    }
+}
+
+/// A message of the length of what a proof signs.
+fn message() -> Vec<u8> {
+    vec![b'a'; 560]
+}
+
+fn sign(bencher: Bencher<'_, '_>, key: impl SignNow) {
+    let message = message();
+    bencher.bench_local(|| key.sign_now(black_box(&message)).unwrap());
+}
+
+fn build(bencher: Bencher<'_, '_>, key: impl SignNow) {
+    let (call, prover) = (Call::new(), Prover::new(key, SystemRandom));
+    bencher.bench_local(|| prover.prove_now(black_box(&call.request())).unwrap());
+}
+
+fn verify(bencher: Bencher<'_, '_>, key: impl SignNow, verifier: impl Verifier) {
+    let message = message();
+    let (public, signature) = (key.public_key().clone(), key.sign_now(&message).unwrap());
+    bencher.bench_local(|| assert!(verifier.verify(black_box(&public), black_box(&message), &signature)));
+}
+
+fn check(bencher: Bencher<'_, '_>, key: impl SignNow, verifier: impl Verifier) {
+    let (call, origin) = (Call::new(), Origin::of("https://gateway.example").unwrap());
+    let thumbprint = key.public_key().thumbprint();
+    let proof = Prover::new(key, SystemRandom).prove_now(&call.request()).unwrap();
+    let expected = Expected {
+        method: "POST",
+        target: Target::Request(&origin, PATH),
+        now: NOW,
+        window: Window::GATEWAY,
+        key: Some(&thumbprint),
+        token: Some(call.token.hash()),
+    };
+    bencher.bench_local(|| {
+        let signed = SignedProof::read(black_box(proof.as_str()), &verifier).unwrap();
+        call.issuer.check(signed.nonce(), NOW).unwrap();
+        signed.check(black_box(&expected)).unwrap()
+    });
+}
+
+/// Everything but the signature: what the whole costs more than the bare operation.
+mod without_cryptography {
+    use exchange_dpop::{
+        ProofSigner, PublicKey, Signature,
+        backend::KeyPair,
+        signer::{SignError, Signing},
+    };
+
+    use super::*;
+
+    /// Signs and verifies by doing nothing.
+    struct Nothing(PublicKey);
+
+    impl Nothing {
+        fn new() -> Self {
+            Self(KeyPair::generate().unwrap().public_key().clone())
+        }
+    }
+
+    impl ProofSigner for Nothing {
+        fn public_key(&self) -> &PublicKey {
+            &self.0
+        }
+
+        fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+            Signing::ready(self.sign_now(message))
+        }
+    }
+
+    impl SignNow for Nothing {
+        fn sign_now(&self, _: &[u8]) -> Result<Signature, SignError> {
+            Ok(Signature::from_bytes([7; 64]))
+        }
+    }
+
+    impl Verifier for Nothing {
+        fn verify(&self, _: &PublicKey, _: &[u8], _: &Signature) -> bool {
+            true
+        }
+    }
+
+    #[divan::bench]
+    fn proof(bencher: Bencher<'_, '_>) {
+        build(bencher, Nothing::new());
+    }
+
+    #[divan::bench]
+    fn verification(bencher: Bencher<'_, '_>) {
+        check(bencher, Nothing::new(), Nothing::new());
+    }
+}
+
+macro_rules! backend {
+    ($name:ident, $feature:literal) => {
+        #[cfg(feature = $feature)]
+        mod $name {
+            use exchange_dpop::backend::$name::{Es256, KeyPair};
+
+            use super::*;
+
+            #[divan::bench]
+            fn bare_signature(bencher: Bencher<'_, '_>) {
+                sign(bencher, KeyPair::generate().unwrap());
+            }
+
+            #[divan::bench]
+            fn proof(bencher: Bencher<'_, '_>) {
+                build(bencher, KeyPair::generate().unwrap());
+            }
+
+            #[divan::bench]
+            fn bare_verification(bencher: Bencher<'_, '_>) {
+                verify(bencher, KeyPair::generate().unwrap(), Es256);
+            }
+
+            #[divan::bench]
+            fn verification(bencher: Bencher<'_, '_>) {
+                check(bencher, KeyPair::generate().unwrap(), Es256);
+            }
+        }
+    };
+}
+
+backend!(aws_lc_rs, "aws-lc-rs");
+backend!(ring, "ring");
+backend!(p256, "p256");

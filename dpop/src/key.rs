@@ -126,7 +126,7 @@ impl PublicKey {
     /// installation is known by (DPP-21).
     #[must_use]
     pub fn thumbprint(&self) -> Thumbprint {
-        Thumbprint(Sha256::digest(self.to_jwk()).into())
+        Thumbprint::of_members(&self.to_jwk())
     }
 
     /// The uncompressed point: `04 ‖ x ‖ y`.
@@ -161,6 +161,13 @@ pub struct Thumbprint([u8; 32]);
 pub struct MalformedThumbprint;
 
 impl Thumbprint {
+    /// The hash of a key's required members: JSON without blanks, the members in the order of their names
+    /// (RFC 7638, 3.3).
+    #[must_use]
+    pub fn of_members(json: &str) -> Self {
+        Self(Sha256::digest(json).into())
+    }
+
     /// The thumbprint with these bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {

@@ -3,7 +3,7 @@
 use aws_lc_rs::{
     rand::SystemRandom,
     signature::{
-        ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
+        ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P256_SHA256_FIXED, EcdsaKeyPair, KeyPair as _,
         UnparsedPublicKey,
     },
 };
@@ -27,7 +27,7 @@ impl KeyPair {
     /// # Errors
     /// [`KeyError::Failed`].
     pub fn generate() -> Result<Self, KeyError> {
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(|_| KeyError::Failed)?;
+        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).map_err(|_| KeyError::Failed)?;
         Self::new(pair).ok_or(KeyError::Failed)
     }
 
@@ -36,7 +36,7 @@ impl KeyPair {
     /// # Errors
     /// [`KeyError::Pkcs8`].
     pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, KeyError> {
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, bytes);
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, bytes);
         pair.ok().and_then(Self::new).ok_or(KeyError::Pkcs8)
     }
 
@@ -73,9 +73,10 @@ impl ProofSigner for KeyPair {
 
 impl SignNow for KeyPair {
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError> {
-        let signature = self.pair.sign(&SystemRandom::new(), message);
-        let bytes = signature.ok().and_then(|signature| signature.as_ref().try_into().ok());
-        bytes.map(Signature::from_bytes).ok_or_else(|| SignError::new("AWS-LC refused"))
+        // Asked for r ‖ s, the library makes the same DER and takes it apart with two more allocations.
+        let der =
+            self.pair.sign(&SystemRandom::new(), message).map_err(|_| SignError::new("AWS-LC refused"))?;
+        Signature::from_der(der.as_ref()).map_err(SignError::new)
     }
 }
 

@@ -1,0 +1,164 @@
+//! Proofs of every kind, also of those that no honest client makes.
+//!
+//! A [`Draft`] is a proof before it is signed: header and claims as JSON that can be changed or replaced
+//! by any text, parts that can be encoded wrongly, a signature that can be anybody's.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use exchange_dpop::{
+    KeyPair, SignNow as _, TokenHash, UnixTime,
+    nonce::{NonceIssuer, NonceKey},
+};
+use serde_json::{Value, json};
+
+/// The gateway's time in all cases.
+pub(crate) const NOW: u64 = 1_790_000_000;
+pub(crate) const METHOD: &str = "POST";
+pub(crate) const ORIGIN: &str = "https://gateway.example";
+pub(crate) const PATH: &str = "/exchange/v1/me/stock/changes";
+pub(crate) const TOKEN: &str = "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU";
+
+/// The client's key: always the same, so that cases do not differ between runs more than they must.
+pub(crate) fn client() -> KeyPair {
+    key(1)
+}
+
+/// One of many keys, by number.
+pub(crate) fn key(number: u8) -> KeyPair {
+    let mut secret = [0x42; 32];
+    secret[31] = number;
+    let secret = p256::SecretKey::from_slice(&secret).unwrap();
+    KeyPair::from_pkcs8(p256::pkcs8::EncodePrivateKey::to_pkcs8_der(&secret).unwrap().as_bytes()).unwrap()
+}
+
+/// The gateway's nonces.
+pub(crate) fn issuer() -> NonceIssuer {
+    NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway")
+}
+
+pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+pub(crate) fn unbase64(text: &str) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(text).unwrap()
+}
+
+/// A proof that is not signed yet.
+pub(crate) struct Draft {
+    pub(crate) header: Value,
+    pub(crate) claims: Value,
+    /// What stands there instead.
+    header_text: Option<String>,
+    claims_text: Option<String>,
+    signer: KeyPair,
+}
+
+impl Draft {
+    /// One that the gateway takes.
+    pub(crate) fn good() -> Self {
+        let key = client();
+        let jwk: Value = key.public_key().to_jwk().parse().unwrap();
+        let nonce = issuer().issue(UnixTime::from_secs(NOW));
+        Self {
+            header: json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": jwk }),
+            claims: json!({
+                "jti": "e1j3V_bKic8-LAEB_gccD8G",
+                "htm": METHOD,
+                "htu": format!("{ORIGIN}{PATH}"),
+                "iat": NOW,
+                "ath": TokenHash::of(TOKEN).to_string(),
+                "nonce": nonce.as_str(),
+            }),
+            header_text: None,
+            claims_text: None,
+            signer: key,
+        }
+    }
+
+    /// With a claim of this value.
+    pub(crate) fn claim(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.claims[name] = value.into();
+        self
+    }
+
+    pub(crate) fn without_claim(mut self, name: &str) -> Self {
+        self.claims.as_object_mut().unwrap().remove(name).unwrap();
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.header[name] = value.into();
+        self
+    }
+
+    pub(crate) fn without_header(mut self, name: &str) -> Self {
+        self.header.as_object_mut().unwrap().remove(name).unwrap();
+        self
+    }
+
+    /// With a member of `jwk` of this value.
+    pub(crate) fn jwk(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.header["jwk"][name] = value.into();
+        self
+    }
+
+    pub(crate) fn without_jwk(mut self, name: &str) -> Self {
+        self.header["jwk"].as_object_mut().unwrap().remove(name).unwrap();
+        self
+    }
+
+    /// With the header's JSON changed as a text.
+    pub(crate) fn header_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.header_text = Some(change(self.header.to_string()));
+        self
+    }
+
+    /// With the claims' JSON changed as a text.
+    pub(crate) fn claims_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.claims_text = Some(change(self.claims.to_string()));
+        self
+    }
+
+    /// Signed by this key, which stands in the header, too.
+    pub(crate) fn of(mut self, key: KeyPair) -> Self {
+        self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
+        self.signer = key;
+        self
+    }
+
+    /// Signed by this key, whatever the header says.
+    pub(crate) fn signed_by(mut self, key: KeyPair) -> Self {
+        self.signer = key;
+        self
+    }
+
+    /// The three parts.
+    pub(crate) fn parts(&self) -> [String; 3] {
+        let header = self.header_text.clone().unwrap_or_else(|| self.header.to_string());
+        let claims = self.claims_text.clone().unwrap_or_else(|| self.claims.to_string());
+        self.encoded(base64(header), base64(claims))
+    }
+
+    /// The proof.
+    pub(crate) fn proof(&self) -> String {
+        self.parts().join(".")
+    }
+
+    /// With parts that are spelt otherwise, and signed as they stand then.
+    pub(crate) fn spelt(&self, change: impl FnOnce(&mut String, &mut String)) -> String {
+        let [mut header, mut claims, _] = self.parts();
+        change(&mut header, &mut claims);
+        self.encoded(header, claims).join(".")
+    }
+
+    /// With another signature in place of its own: bytes in, bytes out.
+    pub(crate) fn signature(&self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
+        let [header, claims, signature] = self.parts();
+        [header, claims, base64(change(unbase64(&signature)))].join(".")
+    }
+
+    fn encoded(&self, header: String, claims: String) -> [String; 3] {
+        let signature = self.signer.sign_now(format!("{header}.{claims}").as_bytes()).unwrap();
+        [header, claims, base64(signature.as_bytes())]
+    }
+}

@@ -1,0 +1,104 @@
+//! A gateway as small as can be: headers, form, nonce, claims, replay, in their order.
+
+use exchange_dpop::{
+    Es256, Expected, Origin, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
+    claims::ClaimRefusal,
+    form::FormRefusal,
+    nonce::{NonceIssuer, NonceRefusal},
+    presented::{PresentedRefusal, presented},
+};
+
+use crate::forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN};
+
+/// What comes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Accepted,
+    Presented(PresentedRefusal),
+    Form(FormRefusal),
+    Nonce(NonceRefusal),
+    Claim(ClaimRefusal),
+}
+
+/// A request, as the gateway sees it.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) authorization: Vec<String>,
+    pub(crate) proofs: Vec<String>,
+}
+
+impl Request<'_> {
+    /// One whose proof alone is of interest.
+    pub(crate) fn with(proof: impl Into<String>) -> Self {
+        Self {
+            method: METHOD,
+            path: PATH,
+            authorization: vec![format!("DPoP {TOKEN}")],
+            proofs: vec![proof.into()],
+        }
+    }
+}
+
+/// The gateway, and the key that the token is bound to.
+pub(crate) struct Gateway {
+    pub(crate) now: UnixTime,
+    pub(crate) bound: Thumbprint,
+    pub(crate) issuer: NonceIssuer,
+    origin: Origin,
+}
+
+impl Gateway {
+    pub(crate) fn new() -> Self {
+        Self {
+            now: UnixTime::from_secs(NOW),
+            bound: forge::client().public_key().thumbprint(),
+            issuer: forge::issuer(),
+            origin: Origin::of(ORIGIN).unwrap(),
+        }
+    }
+
+    pub(crate) fn ask(&self, request: &Request<'_>) -> Answer {
+        match self.answer(request) {
+            Ok(()) => Answer::Accepted,
+            Err(refused) => refused,
+        }
+    }
+
+    fn answer(&self, request: &Request<'_>) -> Result<(), Answer> {
+        let presented = presented(
+            request.authorization.iter().map(String::as_bytes),
+            request.proofs.iter().map(String::as_bytes),
+        );
+        let presented = presented.map_err(Answer::Presented)?;
+        let signed = SignedProof::read(presented.proof, &Es256).map_err(Answer::Form)?;
+        self.issuer.check(signed.nonce(), self.now).map_err(Answer::Nonce)?;
+        let expected = Expected {
+            method: request.method,
+            target: Target::Request(&self.origin, request.path),
+            now: self.now,
+            window: Window::GATEWAY,
+            key: Some(&self.bound),
+            token: Some(&TokenHash::of(presented.token)),
+        };
+        signed.check(&expected).map_err(Answer::Claim)?;
+        Ok(())
+    }
+}
+
+/// What the gateway says to this proof.
+pub(crate) fn verdict(proof: impl Into<String>) -> Answer {
+    Gateway::new().ask(&Request::with(proof))
+}
+
+/// Asks about every case, and shows all that are answered otherwise than expected.
+pub(crate) fn check(cases: &[(&str, String, Answer)]) {
+    let wrong: Vec<_> = cases
+        .iter()
+        .filter_map(|(name, proof, expect)| {
+            let answer = verdict(proof);
+            (answer != *expect).then(|| format!("{name}: {answer:?}, not {expect:?}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

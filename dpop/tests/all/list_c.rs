@@ -1,0 +1,130 @@
+//! List C: nonce and time.
+
+use std::time::Duration;
+
+use exchange_dpop::{
+    UnixTime,
+    claims::ClaimRefusal::*,
+    form::FormRefusal::{Signature, Typ},
+    nonce::{NonceIssuer, NonceKey, NonceRefusal::*},
+};
+use serde_json::json;
+
+use crate::{
+    forge::{Draft, METHOD, NOW, key},
+    gateway::{Answer, Answer::*, Gateway, Request, check},
+};
+
+/// DPP-05, DPP-13, DPP-17, LIM-12, ERR-07.
+#[test]
+fn nonces() {
+    let at = |seconds: i64| UnixTime::from_secs(NOW.strict_add_signed(seconds));
+    let own = |seconds| crate::forge::issuer().issue(at(seconds)).as_str().to_owned();
+    let other = |key: u8, server: &str| {
+        NonceIssuer::new(&NonceKey::from_bytes([key; 32]), server).issue(at(0)).as_str().to_owned()
+    };
+    let with = |nonce: String| Draft::good().claim("nonce", nonce).proof();
+    let flipped = {
+        let mut nonce = own(0).into_bytes();
+        nonce[0] = if nonce[0] == b'A' { b'B' } else { b'A' };
+        String::from_utf8(nonce).unwrap()
+    };
+    check(&[
+        ("this window's", with(own(0)), Accepted),
+        ("the previous window's", with(own(-300)), Accepted),
+        ("of two windows ago", with(own(-600)), Nonce(Foreign)),
+        ("the next window's", with(own(300)), Nonce(Foreign)),
+        ("none", Draft::good().without_claim("nonce").proof(), Nonce(Missing)),
+        ("null", Draft::good().claim("nonce", json!(null)).proof(), Nonce(Missing)),
+        ("a number", Draft::good().claim("nonce", 7).proof(), Nonce(Missing)),
+        ("empty", with(String::new()), Nonce(Foreign)),
+        ("another server's, same key", with(other(7, "identity")), Nonce(Foreign)),
+        ("before the restart", with(other(8, "gateway")), Nonce(Foreign)),
+        ("altered", with(flipped), Nonce(Foreign)),
+        ("with a NUL", with(format!("{}\0", own(0))), Nonce(Foreign)),
+    ]);
+}
+
+/// DPP-15: the challenge comes before every check of a claim.
+#[test]
+fn the_challenge_precedes_the_claims() {
+    let stale = || Draft::good().claim("nonce", "stale");
+    let mut cases = vec![
+        ("htm", stale().claim("htm", "GET")),
+        ("htu", stale().claim("htu", "https://other.example/")),
+        ("iat", stale().claim("iat", 1)),
+        ("iat as text", stale().claim("iat", "now")),
+        ("key", stale().of(key(2))),
+        ("ath", stale().claim("ath", "x")),
+        ("jti", stale().claim("jti", "")),
+    ];
+    for name in ["htm", "htu", "iat", "ath", "jti"] {
+        cases.push((name, stale().without_claim(name)));
+    }
+    let cases: Vec<_> = cases.iter().map(|(name, draft)| (*name, draft.proof(), Nonce(Foreign))).collect();
+    check(&cases);
+}
+
+/// DPP-16: what is no proof gets no challenge, however stale its nonce.
+#[test]
+fn no_challenge_for_what_is_no_proof() {
+    let stale = || Draft::good().claim("nonce", "stale");
+    check(&[
+        ("typ", stale().header("typ", "JWT").proof(), Form(Typ)),
+        ("signature", stale().signed_by(key(2)).proof(), Form(Signature)),
+    ]);
+}
+
+/// DPP-03; LIM: 30 s either side, both bounds included, to the fraction of the gateway's second.
+#[test]
+fn the_window_of_the_gateway() {
+    for (iat, fraction, expect) in [
+        (-31, 0, Claim(Old)),
+        (-30, 1, Claim(Old)),
+        (-30, 0, Accepted),
+        (-29, 999, Accepted),
+        (0, 500, Accepted),
+        (30, 0, Accepted),
+        (30, 999, Accepted),
+        (31, 0, Claim(Early)),
+        (31, 999, Claim(Early)),
+        (31, 1000, Accepted),
+    ] {
+        let mut gateway = Gateway::new();
+        gateway.now = gateway.now + Duration::from_millis(fraction);
+        let proof = Draft::good().claim("iat", NOW.strict_add_signed(iat)).proof();
+        assert_eq!(gateway.ask(&Request::with(proof)), expect, "{iat} {fraction}");
+    }
+}
+
+/// A clock that was stepped back sees proofs of its future; the nonce of that future is foreign.
+#[test]
+fn the_clock_steps_back() {
+    let mut gateway = Gateway::new();
+    gateway.now = UnixTime::from_secs(NOW - 3600);
+    assert_eq!(gateway.ask(&Request::with(Draft::good().proof())), Nonce(Foreign));
+    let nonce = gateway.issuer.issue(gateway.now);
+    let again = Draft::good().claim("nonce", nonce.as_str());
+    assert_eq!(gateway.ask(&Request::with(again.proof())), Claim(Early));
+    let corrected = again.claim("iat", NOW - 3600).proof();
+    assert_eq!(gateway.ask(&Request::with(corrected)), Accepted);
+}
+
+/// What is asked for is what is compared: nothing of one request leaks into the next.
+#[test]
+fn one_gateway_many_requests() {
+    let gateway = Gateway::new();
+    let good = || Request::with(Draft::good().proof());
+    let answers: Vec<Answer> = [
+        good(),
+        Request { method: "GET", ..good() },
+        Request { path: "/", ..good() },
+        good(),
+        Request { method: METHOD, authorization: vec!["DPoP other".into()], ..good() },
+        good(),
+    ]
+    .iter()
+    .map(|request| gateway.ask(request))
+    .collect();
+    assert_eq!(answers, [Accepted, Claim(Htm), Claim(Htu), Accepted, Claim(Ath), Accepted]);
+}

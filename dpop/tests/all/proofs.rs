@@ -1,0 +1,206 @@
+//! Proofs as they are made: every claim, every byte, every failure.
+
+use std::{
+    collections::HashSet,
+    pin::pin,
+    sync::Mutex,
+    task::{Context, Poll, Waker},
+};
+
+use exchange_dpop::{
+    AccessToken, Es256, Htu, KeyPair, Nonce, ProofRequest, ProofSigner, Prover, PublicKey, Random, SignNow,
+    SystemRandom, UnixTime,
+    backend::p256,
+    proof::ProveError,
+    random::RandomError,
+    signer::{SignError, Signing},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    forge::{self, NOW, unbase64},
+    gateway::{Answer, verdict},
+};
+
+/// What a future that never waits is ready with.
+pub(crate) fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+/// Counts: 0, 1, 2, …
+#[derive(Default)]
+struct Counting(Mutex<u8>);
+
+impl Random for Counting {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
+        let mut next = self.0.lock().unwrap();
+        for byte in bytes {
+            *byte = *next;
+            *next = next.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+struct Empty;
+
+impl Random for Empty {
+    fn fill(&self, _: &mut [u8]) -> Result<(), RandomError> {
+        Err(RandomError)
+    }
+}
+
+fn decoded(proof: &str) -> (Value, Value, Vec<u8>) {
+    let parts: Vec<_> = proof.split('.').map(unbase64).collect();
+    let json = |part: &[u8]| serde_json::from_slice(part).unwrap();
+    (json(&parts[0]), json(&parts[1]), parts[2].clone())
+}
+
+fn request(htu: &Htu) -> ProofRequest<'_> {
+    ProofRequest { method: "POST", htu, iat: UnixTime::from_secs(NOW), nonce: None, token: None }
+}
+
+/// DPP-01 to DPP-06: header, claims and signature at the token endpoint and at the API.
+#[test]
+fn what_a_proof_holds() {
+    let htu = Htu::of("https://Gateway.example:443/exchange/v1?limit=1").unwrap();
+    let prover = Prover::new(forge::client(), Counting::default());
+    let (header, claims, signature) = decoded(prover.prove_now(&request(&htu)).unwrap().as_str());
+    let jwk: Value = prover.signer().public_key().to_jwk().parse().unwrap();
+    assert_eq!(header, json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": jwk }));
+    assert_eq!(
+        claims,
+        json!({ "jti": "AAECAwQFBgcICQoLDA0ODw", "htm": "POST", "htu": "https://gateway.example/exchange/v1", "iat": NOW })
+    );
+    assert_eq!(signature.len(), 64);
+
+    let (nonce, token) = (Nonce::new("!#[]~").unwrap(), AccessToken::new(forge::TOKEN).unwrap());
+    let iat = UnixTime::from_millis(NOW * 1000 + 999);
+    let full = ProofRequest { nonce: Some(&nonce), token: Some(token.hash()), iat, ..request(&htu) };
+    let (_, claims, _) = decoded(prover.prove_now(&full).unwrap().as_str());
+    assert_eq!(
+        claims,
+        json!({
+            "jti": "EBESExQVFhcYGRobHB0eHw",
+            "htm": "POST",
+            "htu": "https://gateway.example/exchange/v1",
+            "iat": NOW,
+            "ath": "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo",
+            "nonce": "!#[]~",
+        })
+    );
+}
+
+/// With a key that signs deterministically (RFC 6979) and numbers that are known, every byte is.
+#[test]
+fn a_proof_byte_for_byte() {
+    let key = p256::KeyPair::from_pkcs8(&forge::client().to_pkcs8().unwrap()).unwrap();
+    let htu = Htu::of("https://gateway.example/exchange/v1").unwrap();
+    let proof = Prover::new(key, Counting::default()).prove_now(&request(&htu)).unwrap();
+    assert_eq!(proof.as_str(), include_str!("proof.txt").trim_end());
+}
+
+/// DPP-01, DPP-03: a new id in every proof, of 128 bits.
+#[test]
+fn no_two_proofs_are_alike() {
+    let htu = Htu::of("https://gateway.example/").unwrap();
+    let prover = Prover::new(forge::client(), SystemRandom);
+    let ids: HashSet<Vec<u8>> = (0..200)
+        .map(|_| {
+            let (_, claims, _) = decoded(prover.prove_now(&request(&htu)).unwrap().as_str());
+            unbase64(claims["jti"].as_str().unwrap())
+        })
+        .collect();
+    assert!(ids.len() == 200 && ids.iter().all(|id| id.len() == 16));
+}
+
+/// DPP-01 to DPP-05, DPP-08: what the client makes, the gateway takes.
+#[test]
+fn the_gateway_takes_it() {
+    let htu = Htu::of(&format!("{}{}?a=b", forge::ORIGIN, forge::PATH)).unwrap();
+    let (nonce, token) =
+        (forge::issuer().issue(UnixTime::from_secs(NOW)), AccessToken::new(forge::TOKEN).unwrap());
+    let request = ProofRequest { nonce: Some(&nonce), token: Some(token.hash()), ..request(&htu) };
+    let prover = Prover::new(forge::client(), SystemRandom);
+    assert_eq!(verdict(prover.prove_now(&request).unwrap().into_string()), Answer::Accepted);
+    assert_eq!(verdict(now(prover.prove(&request)).unwrap().into_string()), Answer::Accepted);
+}
+
+/// A key that somebody else holds, and answers later.
+struct Remote<'a>(&'a KeyPair);
+
+impl ProofSigner for Remote<'_> {
+    fn public_key(&self) -> &PublicKey {
+        self.0.public_key()
+    }
+
+    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+        Signing::later(async move {
+            let mut asked = false;
+            std::future::poll_fn(|context| {
+                context.waker().wake_by_ref();
+                if std::mem::replace(&mut asked, true) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            self.0.sign_now(message)
+        })
+    }
+}
+
+/// DPP-07: a platform's key store may take its time.
+#[test]
+fn keys_elsewhere_may_take_their_time() {
+    let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
+    let prover = Prover::new(Remote(&key), SystemRandom);
+    let request = request(&htu);
+    let mut proof = pin!(prover.prove(&request));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(proof.as_mut().poll(&mut context).is_pending());
+    let Poll::Ready(Ok(proof)) = proof.poll(&mut context) else { panic!("it is ready the second time") };
+    assert!(exchange_dpop::SignedProof::read(proof.as_str(), &Es256).is_ok());
+}
+
+/// A key that is gone.
+struct Lost(PublicKey);
+
+impl ProofSigner for Lost {
+    fn public_key(&self) -> &PublicKey {
+        &self.0
+    }
+
+    fn sign<'a>(&'a self, _: &'a [u8]) -> Signing<'a> {
+        Signing::ready(Err(SignError::new("the key store is locked")))
+    }
+}
+
+#[test]
+fn what_fails_says_why() {
+    let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
+    let lost = Prover::new(Lost(key.public_key().clone()), SystemRandom);
+    let error = now(lost.prove(&request(&htu))).unwrap_err();
+    assert_eq!(error.to_string(), "the key did not sign: the key store is locked");
+    let empty = Prover::new(&key, Empty).prove_now(&request(&htu));
+    assert!(matches!(empty, Err(ProveError::Random(RandomError))));
+    let prover = Prover::new(&key, SystemRandom);
+    for method in ["", "GET ", "G\"ET", "G\\ET", "GET\n", "GÉT"] {
+        let refused = prover.prove_now(&ProofRequest { method, ..request(&htu) });
+        assert!(matches!(refused, Err(ProveError::Method)), "{method:?}");
+    }
+    assert!(prover.prove_now(&ProofRequest { method: "M-SEARCH", ..request(&htu) }).is_ok());
+}
+
+/// Nothing that is printed by accident is a proof, a token, an id or a key.
+#[test]
+fn nothing_is_printed_by_accident() {
+    let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
+    let prover = Prover::new(&key, SystemRandom);
+    let proof = prover.prove_now(&request(&htu)).unwrap();
+    let signed = exchange_dpop::SignedProof::read(proof.as_str(), &Es256).unwrap();
+    let jkt = key.public_key().thumbprint();
+    assert_eq!(format!("{proof:?}"), format!("Proof({} bytes)", proof.as_str().len()));
+    assert_eq!(format!("{signed:?}"), format!("SignedProof(Thumbprint({jkt}))"));
+    assert_eq!(format!("{prover:?}"), format!("Prover(PublicKey({jkt}))"));
+}
