@@ -91,14 +91,34 @@ pub(crate) fn verdict(proof: impl Into<String>) -> Answer {
     Gateway::new().ask(&Request::with(proof))
 }
 
+/// A proof, and what the gateway has to say to it.
+pub(crate) type Case = (&'static str, String, Answer);
+
 /// Asks about every case, and shows all that are answered otherwise than expected.
-pub(crate) fn check(cases: &[(&str, String, Answer)]) {
+pub(crate) fn check(cases: Vec<Case>) {
     let wrong: Vec<_> = cases
-        .iter()
+        .into_iter()
         .filter_map(|(name, proof, expect)| {
             let answer = verdict(proof);
-            (answer != *expect).then(|| format!("{name}: {answer:?}, not {expect:?}"))
+            (answer != expect).then(|| format!("{name}: {answer:?}, not {expect:?}"))
         })
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// A test for each of these functions, and all their cases together.
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        mod checked {
+            $(#[test]
+            fn $name() {
+                crate::gateway::check(super::$name());
+            })*
+        }
+
+        pub(crate) fn all() -> Vec<Case> {
+            [$($name()),*].concat()
+        }
+    };
+}
+pub(crate) use cases;

@@ -7,8 +7,10 @@ use serde_json::json;
 
 use crate::{
     forge::{Draft, NOW, ORIGIN, PATH, base64, key},
-    gateway::{Answer, Answer::*, Gateway, Request, check, verdict},
+    gateway::{Answer, Answer::*, Case, Gateway, Request, cases, verdict},
 };
+
+cases! { form, claims, htu_is_plain_text, more_than_is_asked_for }
 
 /// DPP-20, ERR-06; RFC 9449, 4.3 (1) and 7.1.
 #[test]
@@ -36,11 +38,10 @@ fn headers() {
 }
 
 /// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7).
-#[test]
-fn form() {
+fn form() -> Vec<Case> {
     let good = Draft::good;
     let jwk_rsa = json!({ "kty": "RSA", "e": "AQAB", "n": base64([0xc1; 256]) });
-    check(&[
+    vec![
         ("nothing", String::new(), Form(Parts)),
         ("not a JWT", "proof".into(), Form(Parts)),
         ("two parts", "e30.e30".into(), Form(Parts)),
@@ -75,7 +76,7 @@ fn form() {
         ("signature of another key", good().signed_by(key(2)).proof(), Form(Signature)),
         ("signature of another message", good().signature(|_| unsigned_bytes()), Form(Signature)),
         ("no signature", good().signature(|_| vec![]), Form(SignatureLength)),
-    ]);
+    ]
 }
 
 /// A signature of the same key over something else.
@@ -85,11 +86,10 @@ fn unsigned_bytes() -> Vec<u8> {
 }
 
 /// DPP-03, DPP-04, DPP-08, DPP-15, DPP-21, ERR-08; RFC 9449, 4.3 (8) to (12).
-#[test]
-fn claims() {
+fn claims() -> Vec<Case> {
     let good = Draft::good;
     let hour = 3600;
-    check(&[
+    vec![
         ("missing htm", good().without_claim("htm").proof(), Claim(HtmMissing)),
         ("htm of another type", good().claim("htm", 1).proof(), Claim(HtmMissing)),
         ("wrong htm", good().claim("htm", "GET").proof(), Claim(Htm)),
@@ -105,16 +105,15 @@ fn claims() {
         ("wrong ath", good().claim("ath", base64([7; 32])).proof(), Claim(Ath)),
         ("missing jti", good().without_claim("jti").proof(), Claim(JtiMissing)),
         ("jti of another type", good().claim("jti", 1).proof(), Claim(JtiMissing)),
-    ]);
+    ]
 }
 
 /// DPP-08: deliberate deviations. RFC 9449, 4.3 asks servers to normalise `htu` and to ignore query
 /// and fragment of the *request*; this API compares plain text, so what other suites accept is
 /// refused here.
-#[test]
-fn htu_is_plain_text() {
+fn htu_is_plain_text() -> Vec<Case> {
     let with = |htu: &str| Draft::good().claim("htu", htu).proof();
-    check(&[
+    vec![
         ("as it should be", with(&format!("{ORIGIN}{PATH}")), Accepted),
         ("with a query", with(&format!("{ORIGIN}{PATH}?a=b")), Claim(Htu)),
         ("with a fragment", with(&format!("{ORIGIN}{PATH}#a")), Claim(Htu)),
@@ -126,7 +125,7 @@ fn htu_is_plain_text() {
         ("dot segments", with(&format!("{ORIGIN}/exchange/v1/../v1/me/stock/changes")), Claim(Htu)),
         ("http", with(&format!("http://gateway.example{PATH}")), Claim(Htu)),
         ("path alone", with(PATH), Claim(Htu)),
-    ]);
+    ]
 }
 
 /// The request's query is no part of what is compared.
@@ -140,10 +139,9 @@ fn the_query_of_the_request_does_not_count() {
 }
 
 /// What a proof may hold besides: unknown members are ignored (RFC 7515, 4; RFC 7519, 4.3).
-#[test]
-fn more_than_is_asked_for() {
+fn more_than_is_asked_for() -> Vec<Case> {
     let good = Draft::good;
-    check(&[
+    vec![
         ("extra header", good().header("kid", "1").header("x", json!({ "a": [1, 2] })).proof(), Accepted),
         (
             "extra claims",
@@ -157,7 +155,7 @@ fn more_than_is_asked_for() {
         ),
         ("whitespace in JSON", good().claims_text(|text| text.replace(',', " ,\n ")).proof(), Accepted),
         ("escapes in JSON", good().claims_text(|text| text.replace("POST", "\\u0050OST")).proof(), Accepted),
-    ]);
+    ]
 }
 
 /// DPP-15: in this order, whatever else is wrong.

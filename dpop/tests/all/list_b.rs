@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use crate::{
     forge::{Draft, NOW, base64, unbase64},
-    gateway::{Answer::*, check, verdict},
+    gateway::{Answer::*, Case, cases, verdict},
 };
+
+cases! { signatures, keys, repeated_members, spellings, headers_that_change_the_rules, sizes, numbers_and_texts }
 
 /// The order of the group (SP 800-186, 3.2.1.3), the highest byte first.
 const N: [u8; 32] = [
@@ -15,15 +17,14 @@ const N: [u8; 32] = [
 ];
 
 /// DPP-06.
-#[test]
-fn signatures() {
+fn signatures() -> Vec<Case> {
     let good = Draft::good;
     let with_r = |r: &[u8; 32]| good().signature(|signature| [r, &signature[32..]].concat());
     let with_s = |s: &[u8; 32]| good().signature(|signature| [&signature[..32], s].concat());
     let der = |signature: Vec<u8>| {
         p256::ecdsa::Signature::from_slice(&signature).unwrap().to_der().as_bytes().to_vec()
     };
-    check(&[
+    vec![
         ("DER", good().signature(der), Form(SignatureLength)),
         ("63 bytes", good().signature(|signature| signature[1..].to_vec()), Form(SignatureLength)),
         ("65 bytes", good().signature(|signature| [&[0][..], &signature].concat()), Form(SignatureLength)),
@@ -48,7 +49,7 @@ fn signatures() {
             }),
             Form(Signature),
         ),
-    ]);
+    ]
 }
 
 /// s and n − s are both valid. A proof with the other one is another text of the same id: a replay.
@@ -71,8 +72,7 @@ fn a_high_s_is_accepted() {
 }
 
 /// DPP-02, DPP-16; RFC 7518, 6.2.1.
-#[test]
-fn keys() {
+fn keys() -> Vec<Case> {
     let good = Draft::good;
     let x = unbase64(good().header["jwk"]["x"].as_str().unwrap());
     let mut off = x.clone();
@@ -80,7 +80,7 @@ fn keys() {
     let p384 = json!({ "kty": "EC", "crv": "P-384", "x": base64([7; 48]), "y": base64([7; 48]) });
     let jwk = |refusal| Form(Jwk(refusal));
     let zeros = base64([0; 32]);
-    check(&[
+    vec![
         ("point not on the curve", good().jwk("x", base64(&off)).proof(), jwk(KeyRefusal::OffCurve)),
         ("the origin", good().jwk("x", zeros.clone()).jwk("y", zeros).proof(), jwk(KeyRefusal::OffCurve)),
         ("x beyond p", good().jwk("x", base64([0xff; 32])).proof(), jwk(KeyRefusal::OffCurve)),
@@ -101,7 +101,7 @@ fn keys() {
         ("kty missing", good().without_jwk("kty").proof(), jwk(KeyRefusal::Kty)),
         ("kty in lower case", good().jwk("kty", "ec").proof(), jwk(KeyRefusal::Kty)),
         ("Ed25519", good().jwk("kty", "OKP").jwk("crv", "Ed25519").proof(), jwk(KeyRefusal::Kty)),
-    ]);
+    ]
 }
 
 /// A coordinate that begins with a zero byte keeps it: RFC 7518, 6.2.1.2.
@@ -122,11 +122,10 @@ fn leading_zeros_are_kept() {
 }
 
 /// RFC 7515, 4: two readers must not see two proofs in one text.
-#[test]
-fn repeated_members() {
+fn repeated_members() -> Vec<Case> {
     let good = Draft::good;
     let first = |text: String, member: &str| text.replacen('{', &format!("{{{member},"), 1);
-    check(&[
+    vec![
         (
             "alg twice",
             good().header_text(|text| first(text, r#""alg":"none""#)).proof(),
@@ -153,16 +152,15 @@ fn repeated_members() {
             good().claims_text(|text| first(text, r#""z":[{"a":1,"a":1}]"#)).proof(),
             Form(ClaimsRepeated),
         ),
-    ]);
+    ]
 }
 
 /// RFC 7515, 2 and 5.2: one spelling of each part, JSON objects in two of them.
-#[test]
-fn spellings() {
+fn spellings() -> Vec<Case> {
     let good = Draft::good;
     let padded = |text: &mut String| text.push('=');
     let broken = |text: &mut String| text.insert(10, '\n');
-    check(&[
+    vec![
         ("header padded", good().spelt(|header, _| padded(header)), Form(HeaderEncoding)),
         ("claims padded", good().spelt(|_, claims| padded(claims)), Form(ClaimsEncoding)),
         ("signature padded", format!("{}==", good().proof()), Form(SignatureEncoding)),
@@ -220,7 +218,7 @@ fn spellings() {
             good().claims_text(|text| text.replace('}', ",}")).proof(),
             Form(ClaimsJson),
         ),
-    ]);
+    ]
 }
 
 /// Blanks until the encoding ends in a character of which two bits are none of a byte.
@@ -241,10 +239,9 @@ fn stray(text: &mut String) {
 }
 
 /// RFC 7515, 4.1; RFC 7797.
-#[test]
-fn headers_that_change_the_rules() {
+fn headers_that_change_the_rules() -> Vec<Case> {
     let good = Draft::good;
-    check(&[
+    vec![
         ("alg in lower case", good().header("alg", "es256").proof(), Form(Alg)),
         ("alg with a blank", good().header("alg", "ES256 ").proof(), Form(Alg)),
         ("alg in a list", good().header("alg", json!(["ES256"])).proof(), Form(AlgMissing)),
@@ -263,11 +260,10 @@ fn headers_that_change_the_rules() {
             Accepted,
         ),
         ("a key in the key", good().jwk("jwk", json!({ "kty": "oct", "k": "AA" })).proof(), Accepted),
-    ]);
+    ]
 }
 
-#[test]
-fn sizes() {
+fn sizes() -> Vec<Case> {
     let good = Draft::good;
     let long = |bytes: usize| good().header("x", "a".repeat(bytes)).proof();
     let base = long(0).len();
@@ -275,7 +271,7 @@ fn sizes() {
     let room = (8192 - base) / 4 * 3;
     let fits = long(room);
     assert!(fits.len() <= 8192 && fits.len() > 8180, "{}", fits.len());
-    check(&[
+    vec![
         ("8 KiB", fits, Accepted),
         ("more than 8 KiB", long(room + 20), Form(TooLong)),
         ("jti of a megabyte", good().claim("jti", "a".repeat(1_000_000)).proof(), Form(TooLong)),
@@ -286,15 +282,14 @@ fn sizes() {
         ("jti of 256", good().claim("jti", "a".repeat(256)).proof(), Accepted),
         ("jti of 257", good().claim("jti", "a".repeat(257)).proof(), Claim(Jti)),
         ("NUL in jti", good().claim("jti", "e1j3V_bKic8-LAEB\0").proof(), Claim(Jti)),
-    ]);
+    ]
 }
 
 /// DPP-03.
-#[test]
-fn numbers_and_texts() {
+fn numbers_and_texts() -> Vec<Case> {
     let iat = |text: &str| Draft::good().claims_text(|claims| claims.replace(&NOW.to_string(), text)).proof();
     let htu = |text: &str| Draft::good().claims_text(|claims| claims.replace("/v1/", text)).proof();
-    check(&[
+    vec![
         ("iat as text", iat(&format!("\"{NOW}\"")), Claim(IatMalformed)),
         ("iat with a fraction", iat(&format!("{NOW}.0")), Claim(IatMalformed)),
         ("iat with an exponent", iat("1.79e9"), Claim(IatMalformed)),
@@ -311,5 +306,5 @@ fn numbers_and_texts() {
         ("NUL in htu", htu("/v1\\u0000/"), Claim(Htu)),
         ("NUL in htu, not escaped", htu("/v1\0/"), Form(ClaimsJson)),
         ("half a character in htu", htu("/v1\\ud800/"), Form(ClaimsJson)),
-    ]);
+    ]
 }

@@ -12,12 +12,13 @@ use serde_json::json;
 
 use crate::{
     forge::{Draft, METHOD, NOW, key},
-    gateway::{Answer, Answer::*, Gateway, Request, check},
+    gateway::{Answer, Answer::*, Case, Gateway, Request, cases},
 };
 
+cases! { nonces, the_challenge_precedes_the_claims, no_challenge_for_what_is_no_proof }
+
 /// DPP-05, DPP-13, DPP-17, LIM-12, ERR-07.
-#[test]
-fn nonces() {
+fn nonces() -> Vec<Case> {
     let at = |seconds: i64| UnixTime::from_secs(NOW.strict_add_signed(seconds));
     let own = |seconds| crate::forge::issuer().issue(at(seconds)).as_str().to_owned();
     let other = |key: u8, server: &str| {
@@ -29,7 +30,7 @@ fn nonces() {
         nonce[0] = if nonce[0] == b'A' { b'B' } else { b'A' };
         String::from_utf8(nonce).unwrap()
     };
-    check(&[
+    vec![
         ("this window's", with(own(0)), Accepted),
         ("the previous window's", with(own(-300)), Accepted),
         ("of two windows ago", with(own(-600)), Nonce(Foreign)),
@@ -42,12 +43,11 @@ fn nonces() {
         ("before the restart", with(other(8, "gateway")), Nonce(Foreign)),
         ("altered", with(flipped), Nonce(Foreign)),
         ("with a NUL", with(format!("{}\0", own(0))), Nonce(Foreign)),
-    ]);
+    ]
 }
 
 /// DPP-15: the challenge comes before every check of a claim.
-#[test]
-fn the_challenge_precedes_the_claims() {
+fn the_challenge_precedes_the_claims() -> Vec<Case> {
     let stale = || Draft::good().claim("nonce", "stale");
     let mut cases = vec![
         ("htm", stale().claim("htm", "GET")),
@@ -61,18 +61,16 @@ fn the_challenge_precedes_the_claims() {
     for name in ["htm", "htu", "iat", "ath", "jti"] {
         cases.push((name, stale().without_claim(name)));
     }
-    let cases: Vec<_> = cases.iter().map(|(name, draft)| (*name, draft.proof(), Nonce(Foreign))).collect();
-    check(&cases);
+    cases.iter().map(|(name, draft)| (*name, draft.proof(), Nonce(Foreign))).collect()
 }
 
 /// DPP-16: what is no proof gets no challenge, however stale its nonce.
-#[test]
-fn no_challenge_for_what_is_no_proof() {
+fn no_challenge_for_what_is_no_proof() -> Vec<Case> {
     let stale = || Draft::good().claim("nonce", "stale");
-    check(&[
+    vec![
         ("typ", stale().header("typ", "JWT").proof(), Form(Typ)),
         ("signature", stale().signed_by(key(2)).proof(), Form(Signature)),
-    ]);
+    ]
 }
 
 /// DPP-03; LIM: 30 s either side, both bounds included, to the fraction of the gateway's second.
