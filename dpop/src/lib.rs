@@ -1,7 +1,9 @@
 //! DPoP for both sides of a connection, without I/O.
 
+pub mod challenge;
 pub mod nonce;
 pub mod time;
 
+pub use challenge::{Challenge, DpopChallenge, DpopError};
 pub use nonce::Nonce;
 pub use time::{UnixTime, Window};
