@@ -8,7 +8,7 @@ use super::{
 };
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 fn token() -> impl Strategy<Value = String> {
