@@ -150,7 +150,7 @@ impl ServerClock {
         };
         let run = anchor.run_to(reading);
         let wall = nanos(reading.wall.since_epoch());
-        let corrected = run.likely.saturating_sub(wall).abs() > nanos(CORRECTED_BEYOND);
+        let corrected = (run.likely - wall).abs() > nanos(CORRECTED_BEYOND);
         let time = duration(if corrected { run.likely } else { wall });
         Estimate {
             time: UnixTime::default() + time,

@@ -121,6 +121,7 @@ fn malformed_lines() {
     check("DPoP error=x, algs=y, \"z\"", Err(22));
     check("\"DPoP\"", Err(0));
     check("DPoP\"x\"", Err(4));
+    check("DPoP/x", Err(4));
     check("DPoP error;x", Err(10));
     check("DPoP error=x\n", Err(12));
     check("DPoP error=\u{fc}", Err(11));
@@ -143,7 +144,9 @@ fn what_is_malformed_hides_nothing_else() {
     // The same within a line.
     check(&["Proxy not a challenge, DPoP error=x"], &[r#"DPoP error="x""#]);
     check(&["DPoP error=x, Proxy not a challenge, A"], &[r#"DPoP error="x""#, "A"]);
-    check(&["DPoP error=x, \"junk, B b=\", A"], &[r#"DPoP error="x""#, "A"]);
+    check(&["DPoP error=x, \"junk, B, C\", A"], &[r#"DPoP error="x""#, "A"]);
+    check(&["DPoP algs=y, \"junk\", error=x"], &[r#"DPoP algs="y""#]);
+    check(&["A a=\"\0, B b=c\", D"], &["D"]);
     check(&["DPoP error=x, Basic realm=\"a"], &[r#"DPoP error="x""#]);
     // A challenge that is malformed itself goes whole, with what follows of it.
     check(&["DPoP error=x, algs=y z, realm=r, A a=b"], &[r#"A a="b""#]);

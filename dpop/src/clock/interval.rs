@@ -1,15 +1,11 @@
 //! Bounds of a moment on a server's clock, in nanoseconds since the epoch and signed.
 //!
-//! Twice the longest [`Duration`] is less than 2⁹⁵ ns, so sums and differences of a few of them
-//! stay far from the ends of an `i128`. Bounds themselves are kept within [`FARTHEST`], so that
-//! they stay there however often they are run on.
+//! The longest [`Duration`] is less than 2⁹⁴ ns, and the bounds that are kept lie within those of
+//! some answer: a few sums and differences stay far from the ends of an `i128`.
 
 use std::time::Duration;
 
 const SECOND: u128 = 1_000_000_000;
-
-/// No bound is farther from the epoch than this.
-const FARTHEST: i128 = 1 << 100;
 
 /// What a moment is at the least and at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +25,12 @@ impl Interval {
         self.earliest + (self.latest - self.earliest) / 2
     }
 
-    pub(super) fn shifted(self, by: i128) -> Self {
-        self.moved(by, by)
+    pub(super) const fn shifted(self, by: i128) -> Self {
+        Self { earliest: self.earliest + by, latest: self.latest + by }
     }
 
-    pub(super) fn widened(self, by: i128) -> Self {
-        self.moved(-by, by)
-    }
-
-    fn moved(self, earliest: i128, latest: i128) -> Self {
-        Self {
-            earliest: (self.earliest + earliest).clamp(-FARTHEST, FARTHEST),
-            latest: (self.latest + latest).clamp(-FARTHEST, FARTHEST),
-        }
+    pub(super) const fn widened(self, by: i128) -> Self {
+        Self { earliest: self.earliest - by, latest: self.latest + by }
     }
 
     /// The shortest that holds both.

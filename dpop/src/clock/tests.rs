@@ -21,7 +21,7 @@ impl World {
     /// With a server so far ahead of the wall clock.
     pub(super) fn ahead(offset: i128) -> Self {
         let server = 1_800_000_000 * SECOND + 123_456_789;
-        Self { server, wall: server - offset, monotonic: 77 * SECOND, rate: 1_000_000 }
+        Self { server, wall: server - offset, monotonic: HOUR, rate: 1_000_000 }
     }
 
     pub(super) fn rate(self, rate: i128) -> Self {
@@ -244,6 +244,26 @@ fn a_wall_clock_that_is_stepped() {
 
 /// DPP-09
 #[test]
+fn between_two_answers_the_monotonic_clock_counts() {
+    let mut world = World::ahead(MINUTE);
+    let clock = after(world.answer(0, 0));
+    let told = clock.now(world.reading());
+    for time in [2 * MINUTE, -2 * MINUTE] {
+        // Answers overtake each other, so readings may be older than the last answer.
+        let mut then = world;
+        then.pass(time);
+        then.step_wall(1_900 * MILLI);
+        let estimate = clock.now(then.reading());
+        assert_eq!(estimate.basis, Basis::Server);
+        assert_eq!(nanos(estimate.time.since_epoch()) - nanos(told.time.since_epoch()), time);
+        // 60 ms of drift by the wall clock, which is 1.9 s and as many millionths further.
+        let wider = nanos(estimate.uncertainty) - nanos(told.uncertainty);
+        assert_eq!(wider, 1_900 * MILLI + (time + 1_900 * MILLI).abs() / 2_000);
+    }
+}
+
+/// DPP-09
+#[test]
 fn answers_that_contradict_each_other() {
     let mut world = World::ahead(10 * SECOND);
     let mut clock = after(world.answer(0, 0));
@@ -381,9 +401,20 @@ fn what_to_do_after_a_refusal() {
 
     // The clock as it was sends a proof, the refusal comes with a `Date`.
     #[track_caller]
-    fn check(mut world: World, mut clock: ServerClock, window: Window, trip: i128, expect: AfterRefusal) {
+    fn check(world: World, clock: ServerClock, window: Window, trip: i128, expect: AfterRefusal) {
+        check_way(world, clock, window, (trip / 2, trip / 2), expect);
+    }
+
+    #[track_caller]
+    fn check_way(
+        mut world: World,
+        mut clock: ServerClock,
+        window: Window,
+        (there, back): (i128, i128),
+        expect: AfterRefusal,
+    ) {
         let sent_iat = clock.iat(world.reading(), window);
-        let refusal = world.answer(trip / 2, trip / 2).unwrap();
+        let refusal = world.answer(there, back).unwrap();
         clock.observe(&refusal);
         let then = |attempt| clock.after_refusal(sent_iat, Some(&refusal), window, attempt);
         assert_eq!(then(Attempt::First), expect);
@@ -391,7 +422,7 @@ fn what_to_do_after_a_refusal() {
         let without = clock.after_refusal(sent_iat, None, window, Attempt::First);
         assert_eq!(without, ClockUnsynchronised(ClockDoubt::NoDate));
         if expect == RetryWithCorrectedClock {
-            assert!(world.accepts(&clock, window, trip / 2));
+            assert!(world.accepts(&clock, window, 100 * MILLI));
         }
     }
 
@@ -403,6 +434,8 @@ fn what_to_do_after_a_refusal() {
         // Inside the window, but the clock is corrected from now on.
         check(World::ahead(4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
         check(World::ahead(-4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
+        // By 2.2 s, of which whole seconds leave 2.
+        check(World::ahead(-2_600 * MILLI), new, window, 0, RetryWithCorrectedClock);
         for offset in [0, SECOND, -SECOND] {
             check(World::ahead(offset), new, window, 200 * MILLI, NotTheClock);
         }
@@ -418,6 +451,12 @@ fn what_to_do_after_a_refusal() {
         world.step_wall(-HOUR / 2);
         check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
     }
+    // The clock is known well, but the proof was under way for too long.
+    let mut world = World::ahead(0);
+    let clock = after(world.answer(0, 0));
+    check_way(world, clock, Window::GATEWAY, (25 * SECOND, 0), NotTheClock);
+    check_way(world, clock, Window::GATEWAY, (35 * SECOND, 0), RetryWithCorrectedClock);
+
     // Half of the window is 30 s at the gateway's, 20 s at the identity provider's.
     check(World::ahead(0), new, Window::GATEWAY, 42 * SECOND, NotTheClock);
     check(
