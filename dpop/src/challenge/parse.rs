@@ -69,12 +69,8 @@ impl<'a> Reader<'a> {
         };
         let spaces = self.skip(is_space);
         if self.peek() == Some(b'=') {
-            // Taken out, so that it is lost if the parameter is malformed.
-            let mut open = self.open.take().ok_or(MalformedChallenge { at: start })?;
-            open.add(Parameter { name: word, value: self.value()? }, start)?;
-            self.end_of_element()?;
-            self.open = Some(open);
-            return Ok(());
+            let open = self.open.take().ok_or(MalformedChallenge { at: start })?;
+            return self.parameter(open, word, start);
         }
 
         self.close();
@@ -93,15 +89,22 @@ impl<'a> Reader<'a> {
                 }
                 None => {
                     let start = self.at;
-                    let mut open = Open::new(word);
                     let name = self.token()?;
                     self.skip(is_space);
-                    open.add(Parameter { name, value: self.value()? }, start)?;
-                    self.end_of_element()?;
-                    self.open = Some(open);
+                    return self.parameter(Open::new(word), name, start);
                 }
             },
         }
+        Ok(())
+    }
+
+    /// What follows the name of a parameter, which began at `at`. The challenge is lost when the
+    /// parameter is malformed.
+    fn parameter(&mut self, mut open: Open, name: Word, at: usize) -> Result<(), MalformedChallenge> {
+        let value = self.value()?;
+        self.end_of_element()?;
+        open.add(Parameter { name, value }, at)?;
+        self.open = Some(open);
         Ok(())
     }
 

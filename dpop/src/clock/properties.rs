@@ -22,7 +22,7 @@ enum Event {
 
 /// Answers, and one kind of trouble: each leaves one of the local clocks right.
 fn history() -> impl Strategy<Value = Vec<Event>> {
-    let trouble = |sleeps: bool| {
+    let event = |sleeps: bool| {
         let trouble = if sleeps {
             (0..24 * HOUR).prop_map(Event::Sleep).boxed()
         } else {
@@ -34,7 +34,7 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
             1 => trouble,
         ]
     };
-    any::<bool>().prop_flat_map(move |sleeps| vec(trouble(sleeps), 1..30))
+    any::<bool>().prop_flat_map(move |sleeps| vec(event(sleeps), 1..30))
 }
 
 /// Short ones most of the time.
