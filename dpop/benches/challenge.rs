@@ -1,0 +1,58 @@
+//! Reading challenges: what servers send, and lines made to cost as much as they can.
+//!
+//! The work is meant to grow with the length of the line and no faster: bytes per second are the
+//! same at 1 kB and at 100 kB.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+
+use divan::{Bencher, counter::BytesCount};
+use exchange_dpop::challenge::{Challenge, DpopChallenge};
+
+const LENGTHS: [usize; 3] = [1_000, 10_000, 100_000];
+
+fn main() {
+    divan::main();
+}
+
+/// Name, beginning, and what one line repeats to its full length; `#` stands for a number that grows.
+const HOSTILE: [(&str, &str, &str); 8] = [
+    ("commas", "S", ", "),
+    ("spaces", "S", " \t"),
+    ("schemes", "S", "a,"),
+    ("parameters", "S ", "a#=b,"),
+    ("escapes", "S a=\"", "\\\""),
+    ("open quotes", "", "a a=\"b, c d=\\\"e\", "),
+    ("token68 that is none", "S ", "a ====,"),
+    ("junk", "S ", "\"a\",=,a b c,"),
+];
+
+fn hostile(name: &str, length: usize) -> Vec<u8> {
+    let (_, begin, part) = HOSTILE.iter().find(|(known, ..)| *known == name).unwrap();
+    let mut line = String::from(*begin);
+    let mut number = 0;
+    while line.len() < length {
+        line.push_str(&part.replace('#', &number.to_string()));
+        number += 1;
+    }
+    line.truncate(length);
+    line.into_bytes()
+}
+
+/// Each with the name of its shape.
+#[divan::bench(args = HOSTILE.map(|(name, ..)| name), consts = LENGTHS)]
+fn hostile_line<const LENGTH: usize>(bencher: Bencher<'_, '_>, name: &str) {
+    let line = hostile(name, LENGTH);
+    bencher
+        .counter(BytesCount::of_slice(&line))
+        .bench(|| Challenge::parse_lines([divan::black_box(line.as_slice())]));
+}
+
+#[divan::bench]
+fn find_use_dpop_nonce() -> Option<DpopChallenge> {
+    DpopChallenge::find(divan::black_box([br#"DPoP algs="ES256", error="use_dpop_nonce""#.as_slice()]))
+}
+
+#[divan::bench]
+fn write_use_dpop_nonce() -> String {
+    DpopChallenge::use_nonce().to_string()
+}

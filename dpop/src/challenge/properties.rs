@@ -1,0 +1,183 @@
+//! Rules that hold for all challenges: whatever is written is read, however it is written.
+
+use proptest::{collection::vec, prelude::*};
+
+use super::{
+    Challenge,
+    word::{Word, is_token},
+};
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn token() -> impl Strategy<Value = String> {
+    "[!#$%&'*+.^_`|~0-9A-Za-z-]{1,6}"
+}
+
+fn challenge() -> impl Strategy<Value = Challenge> {
+    let value = prop_oneof![
+        token(),
+        "[\t -~]{0,12}",
+        "[\t -~\u{80}-\u{ff}]{0,6}",
+        "[ \"\\\\,=\u{80}\u{fc}\u{7ff}\u{4e00}\u{1f600}]{0,6}"
+    ];
+    prop_oneof![
+        token().prop_map(|scheme| Challenge::bare(&scheme)),
+        (token(), "[A-Za-z0-9._~+/-]{1,8}={0,3}").prop_map(|(s, text)| Challenge::with_token68(&s, &text)),
+        (token(), vec((token(), value), 1..5)).prop_map(|(scheme, mut list)| {
+            let mut seen = std::collections::HashSet::new();
+            list.retain(|(name, _)| seen.insert(Word::new(name)));
+            Challenge::with_parameters(&scheme, list.iter().map(|(name, value)| (&**name, &**value)))
+        }),
+    ]
+    .prop_map(Result::unwrap)
+}
+
+/// Choices of a careless writer, from random bytes; when they run out they begin again.
+struct Choices<'a> {
+    bytes: std::iter::Cycle<std::slice::Iter<'a, u8>>,
+}
+
+impl Choices<'_> {
+    /// One of so many.
+    fn of(&mut self, count: u8) -> u8 {
+        self.bytes.next().unwrap() % count
+    }
+
+    fn yes(&mut self) -> bool {
+        self.of(2) == 1
+    }
+
+    fn spaces(&mut self) -> &'static str {
+        ["", "", " ", "\t", " \t "][usize::from(self.of(5))]
+    }
+
+    fn commas(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for _ in 0..=self.of(3) {
+            out.extend_from_slice(self.spaces().as_bytes());
+            out.push(b',');
+        }
+        out.extend_from_slice(self.spaces().as_bytes());
+        out
+    }
+
+    fn case(&mut self, text: &str) -> Vec<u8> {
+        text.bytes()
+            .map(|b| if self.yes() { b.to_ascii_uppercase() } else { b.to_ascii_lowercase() })
+            .collect()
+    }
+
+    fn value(&mut self, value: &str) -> Vec<u8> {
+        if !value.is_empty() && value.bytes().all(is_token) && self.yes() {
+            return value.into();
+        }
+        let latin: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
+        // What happens to be UTF-8 as well would be read as that.
+        let latin = latin.filter(|bytes| std::str::from_utf8(bytes).is_err());
+        let bytes = latin.filter(|_| self.yes()).unwrap_or_else(|| value.into());
+        let mut out = vec![b'"'];
+        for byte in bytes {
+            if matches!(byte, b'"' | b'\\') || self.of(4) == 0 {
+                out.push(b'\\');
+            }
+            out.push(byte);
+        }
+        out.push(b'"');
+        out
+    }
+
+    /// The same challenges in another form, over several lines.
+    fn scribble(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
+        let mut lines = vec![Vec::new()];
+        for challenge in list {
+            if self.yes() {
+                lines.push(if self.yes() { self.commas() } else { self.spaces().into() });
+            }
+            let line = lines.last_mut().unwrap();
+            if line.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b',')) {
+                line.extend(self.commas());
+            }
+            line.extend(self.case(challenge.scheme()));
+            if let Some(text) = challenge.token68() {
+                line.extend_from_slice([" ", "  ", " \t"][usize::from(self.of(3))].as_bytes());
+                line.extend_from_slice(text.as_bytes());
+            }
+            for (place, (name, value)) in challenge.parameters().enumerate() {
+                if place == 0 {
+                    line.push(b' ');
+                }
+                if place > 0 || self.of(4) == 0 {
+                    line.extend(self.commas());
+                }
+                line.extend(self.case(name));
+                line.extend_from_slice(self.spaces().as_bytes());
+                line.push(b'=');
+                line.extend_from_slice(self.spaces().as_bytes());
+                line.extend(self.value(value));
+            }
+            if self.of(4) == 0 {
+                line.extend(self.commas());
+            }
+        }
+        lines
+    }
+}
+
+/// Bytes that are nearly challenges.
+fn noise() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        vec(any::<u8>(), 0..40),
+        vec(prop::sample::select(b"aaA10=, \t\"\\/\x7f\xc3\xbc".to_vec()), 0..40),
+        vec(prop::sample::select(vec!["DPoP ", "a=", "b=", "=", ",", " ", "\"", "\\", "x", "A "]), 0..12)
+            .prop_map(|parts| parts.concat().into_bytes()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_is_written_is_read(list in vec(challenge(), 0..5)) {
+        let line = list.iter().map(Challenge::to_string).collect::<Vec<_>>().join(", ");
+        prop_assert_eq!(Challenge::parse_line(line.as_bytes()), Ok(list.clone()));
+        prop_assert_eq!(Challenge::parse_lines([line.as_bytes()]), list);
+    }
+
+    /// DPP-13
+    #[test]
+    fn every_form_is_read_alike(list in vec(challenge(), 0..5), bytes in vec(any::<u8>(), 1..200)) {
+        let lines = Choices { bytes: bytes.iter().cycle() }.scribble(&list);
+        let mut read = Vec::new();
+        for line in &lines {
+            read.extend(Challenge::parse_line(line).unwrap());
+        }
+        prop_assert_eq!(&read, &list);
+        prop_assert_eq!(Challenge::parse_lines(lines.iter().map(Vec::as_slice)), list);
+    }
+
+    #[test]
+    fn noise_is_refused_where_it_is_malformed_or_can_be_written_again(line in noise()) {
+        let tolerant = Challenge::parse_lines([line.as_slice()]);
+        match Challenge::parse_line(&line) {
+            Ok(list) => {
+                prop_assert_eq!(&tolerant, &list);
+                let again = list.iter().map(Challenge::to_string).collect::<Vec<_>>().join(",");
+                prop_assert_eq!(Challenge::parse_line(again.as_bytes()), Ok(list));
+            }
+            Err(malformed) => prop_assert!(malformed.at <= line.len()),
+        }
+        let again = tolerant.iter().map(Challenge::to_string).collect::<Vec<_>>().join(",");
+        prop_assert_eq!(Challenge::parse_line(again.as_bytes()), Ok(tolerant));
+    }
+
+    #[test]
+    fn noise_hides_no_other_line(before in noise(), list in vec(challenge(), 1..3), after in noise()) {
+        let line = list.iter().map(Challenge::to_string).collect::<Vec<_>>().join(", ");
+        let mut expect = Challenge::parse_lines([before.as_slice()]);
+        expect.extend(list);
+        expect.extend(Challenge::parse_lines([after.as_slice()]));
+        prop_assert_eq!(Challenge::parse_lines([&before, line.as_bytes(), &after]), expect);
+    }
+}

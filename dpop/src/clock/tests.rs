@@ -1,0 +1,475 @@
+//! A simulated machine and server, and what the clock makes of them.
+
+use super::*;
+
+/// True time, the clocks that ought to follow it, and how they go astray. All in nanoseconds.
+#[derive(Clone, Copy)]
+pub(super) struct World {
+    server: i128,
+    wall: i128,
+    monotonic: i128,
+    /// How fast the monotonic clock runs, in millionths of true time.
+    rate: i128,
+}
+
+pub(super) const MILLI: i128 = 1_000_000;
+pub(super) const SECOND: i128 = 1_000 * MILLI;
+pub(super) const MINUTE: i128 = 60 * SECOND;
+pub(super) const HOUR: i128 = 60 * MINUTE;
+
+impl World {
+    /// With a server so far ahead of the wall clock.
+    pub(super) fn ahead(offset: i128) -> Self {
+        let server = 1_800_000_000 * SECOND + 123_456_789;
+        Self { server, wall: server - offset, monotonic: HOUR, rate: 1_000_000 }
+    }
+
+    pub(super) fn rate(self, rate: i128) -> Self {
+        Self { rate, ..self }
+    }
+
+    pub(super) fn pass(&mut self, time: i128) {
+        self.sleep(time);
+        self.monotonic += time * self.rate / 1_000_000;
+    }
+
+    /// Time passes, but not for the monotonic clock.
+    pub(super) fn sleep(&mut self, time: i128) {
+        self.server += time;
+        self.wall += time;
+    }
+
+    pub(super) fn step_wall(&mut self, by: i128) {
+        self.wall += by;
+    }
+
+    fn step_server(&mut self, by: i128) {
+        self.server += by;
+    }
+
+    pub(super) fn server(&self) -> UnixTime {
+        UnixTime::default() + duration(self.server)
+    }
+
+    pub(super) fn reading(&self) -> Reading {
+        Reading { wall: UnixTime::default() + duration(self.wall), monotonic: duration(self.monotonic) }
+    }
+
+    /// An answer whose `Date` was written after so long, and arrived after so long again.
+    pub(super) fn answer(&mut self, there: i128, back: i128) -> Result<Observation, UnusableDate> {
+        let sent = self.reading();
+        self.pass(there);
+        let date = self.server();
+        self.pass(back);
+        Observation::new(date, sent, self.reading())
+    }
+
+    /// An answer at once, with a `Date` that is so old.
+    fn cached(&mut self, age: i128) -> Observation {
+        let date = UnixTime::default() + duration(self.server - age);
+        Observation::new(date, self.reading(), self.reading()).unwrap()
+    }
+
+    /// How far the estimate is from the truth; fails when that is more than it allows for.
+    #[track_caller]
+    fn error_of(&self, clock: &ServerClock) -> i128 {
+        let estimate = clock.now(self.reading());
+        let error = nanos(estimate.time.since_epoch()) - self.server;
+        assert!(error.abs() <= nanos(estimate.uncertainty), "{error} ns, {estimate:?}");
+        error
+    }
+
+    fn basis(&self, clock: &ServerClock) -> Basis {
+        clock.now(self.reading()).basis
+    }
+
+    /// Whether a proof made now holds when it arrives after so long.
+    pub(super) fn accepts(mut self, clock: &ServerClock, window: Window, there: i128) -> bool {
+        let iat = clock.iat(self.reading(), window);
+        self.pass(there);
+        let now = self.server();
+        now <= iat + window.past && iat <= now + window.future
+    }
+}
+
+fn after(answers: impl IntoIterator<Item = Observation>) -> ServerClock {
+    let mut clock = ServerClock::default();
+    answers.into_iter().for_each(|answer| clock.observe(&answer));
+    clock
+}
+
+/// DPP-09
+#[test]
+fn one_answer_corrects_any_offset() {
+    for seconds in [25, 26, 30, 60, 90, 600, 3599, 3600] {
+        for offset in [seconds * SECOND, -seconds * SECOND] {
+            for trip in [0, 20 * MILLI, 300 * MILLI, SECOND, 3 * SECOND, 10 * SECOND] {
+                for there in [0, trip / 2, trip] {
+                    let mut world = World::ahead(offset);
+                    assert!(!world.accepts(&ServerClock::default(), Window::IDENTITY_PROVIDER, 0));
+
+                    let clock = after(world.answer(there, trip - there));
+                    assert!(world.error_of(&clock).abs() <= SECOND / 2 + trip / 2);
+                    assert_eq!(world.basis(&clock), Basis::Server);
+                    for window in [Window::GATEWAY, Window::IDENTITY_PROVIDER] {
+                        assert!(world.accepts(&clock, window, trip), "{offset} {trip} {there} {window:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// DPP-09, A30, A40
+#[test]
+fn iat_is_whole_and_aims_at_the_middle() {
+    let reading = |millis| Reading { wall: UnixTime::from_millis(millis), monotonic: Duration::from_secs(5) };
+    let clock = ServerClock::default();
+    let iat = |millis, window| clock.iat(reading(millis), window).since_epoch();
+    assert_eq!(iat(1_000_999, Window::GATEWAY), Duration::from_secs(1000));
+    assert_eq!(iat(1_000_999, Window::IDENTITY_PROVIDER), Duration::from_secs(995));
+    assert_eq!(iat(1_000_999, Window::seconds(0, 10)), Duration::from_secs(1005));
+    assert_eq!(iat(4_000, Window::IDENTITY_PROVIDER), Duration::ZERO); // no time before 1970
+    let estimate = clock.now(reading(7));
+    assert_eq!(
+        estimate,
+        Estimate { time: UnixTime::from_millis(7), uncertainty: Duration::MAX, basis: Basis::Unmeasured }
+    );
+}
+
+/// DPP-09, A30: only an offset of more than 2 s is corrected.
+#[test]
+fn small_offsets_are_left_alone() {
+    // `Date` 1000 and no round trip: the server shows 1000.5 ± 0.5.
+    #[track_caller]
+    fn check(wall_millis: u64, basis: Basis, time_millis: u64, uncertainty_millis: u64) {
+        let reading = Reading { wall: UnixTime::from_millis(wall_millis), monotonic: Duration::ZERO };
+        let clock = after(Observation::new(UnixTime::from_millis(1_000_900), reading, reading));
+        let time = UnixTime::from_millis(time_millis);
+        let uncertainty = Duration::from_millis(uncertainty_millis);
+        assert_eq!(clock.now(reading), Estimate { time, uncertainty, basis });
+    }
+
+    check(1_000_500, Basis::Local, 1_000_500, 500);
+    check(1_000_900, Basis::Local, 1_000_900, 900);
+    check(998_500, Basis::Local, 998_500, 2_500);
+    check(998_499, Basis::Server, 1_000_500, 500);
+    check(1_002_500, Basis::Local, 1_002_500, 2_500);
+    check(1_002_501, Basis::Server, 1_000_500, 500);
+}
+
+/// DPP-09
+#[test]
+fn a_slow_answer_spoils_nothing_and_many_narrow() {
+    let mut world = World::ahead(100 * SECOND);
+    let mut clock = after(world.answer(10 * MILLI, 10 * MILLI));
+    assert_eq!(clock.now(world.reading()).uncertainty, Duration::from_millis(510));
+
+    let slow = world.answer(0, 30 * SECOND).unwrap();
+    assert_eq!(after([slow]).now(world.reading()).uncertainty, Duration::from_millis(15_500));
+    clock.observe(&slow);
+    // 15 ms of drift below; above, the slow answer's `Date` cuts off the quick one's 20 ms.
+    assert_eq!(clock.now(world.reading()).uncertainty, Duration::from_micros(507_500));
+
+    for _ in 0..20 {
+        world.pass(1_130 * MILLI);
+        clock.observe(&world.answer(10 * MILLI, 10 * MILLI).unwrap());
+        world.error_of(&clock);
+    }
+    assert!(clock.now(world.reading()).uncertainty < Duration::from_millis(150));
+    assert_eq!(clock.contradictions(), 0);
+}
+
+/// DPP-09
+#[test]
+fn a_machine_that_slept() {
+    for offset in [0, 60 * SECOND, -HOUR] {
+        let mut world = World::ahead(offset);
+        let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
+        world.sleep(8 * HOUR);
+        assert_eq!(world.basis(&clock), Basis::Reanchored);
+        assert!(world.error_of(&clock).abs() <= SECOND);
+        assert!(clock.now(world.reading()).uncertainty >= Duration::from_secs(8 * 3600));
+        assert!(world.accepts(&clock, Window::IDENTITY_PROVIDER, SECOND));
+
+        clock.observe(&world.answer(50 * MILLI, 50 * MILLI).unwrap());
+        assert!(clock.now(world.reading()).uncertainty < Duration::from_secs(2));
+        assert_eq!(clock.contradictions(), 0);
+    }
+    // Asleep while a request was under way: its `Date` may be as old as that.
+    let mut world = World::ahead(0);
+    let sent = world.reading();
+    let date = world.server();
+    world.sleep(HOUR);
+    assert_eq!(Observation::new(date, sent, world.reading()), Err(UnusableDate::TooSlow));
+}
+
+/// DPP-09
+#[test]
+fn a_monotonic_clock_that_runs_wrong() {
+    for rate in [700_000, 1_300_000] {
+        for offset in [0, 60 * SECOND, -HOUR] {
+            let mut world = World::ahead(offset).rate(rate);
+            let clock = after(world.answer(50 * MILLI, 50 * MILLI));
+            for time in [SECOND, 5 * SECOND, MINUTE, HOUR, 24 * HOUR] {
+                world.pass(time);
+                assert!(world.error_of(&clock).abs() <= 3 * SECOND);
+                assert!(world.accepts(&clock, Window::GATEWAY, SECOND));
+                assert!(world.accepts(&clock, Window::IDENTITY_PROVIDER, SECOND));
+            }
+            assert_eq!(world.basis(&clock), Basis::Reanchored);
+        }
+    }
+}
+
+/// DPP-09
+#[test]
+fn a_wall_clock_that_is_stepped() {
+    for step in [HOUR, -HOUR] {
+        for offset in [0, HOUR, -HOUR] {
+            let mut world = World::ahead(offset);
+            let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
+            world.pass(MINUTE);
+            world.step_wall(step);
+            assert_eq!(world.basis(&clock), Basis::Reanchored);
+            world.error_of(&clock); // an hour, and said to be
+
+            clock.observe(&world.answer(50 * MILLI, 50 * MILLI).unwrap());
+            assert!(world.error_of(&clock).abs() <= 2 * SECOND);
+            assert!(world.accepts(&clock, Window::IDENTITY_PROVIDER, SECOND));
+            assert_eq!(clock.contradictions(), 0);
+        }
+    }
+}
+
+/// DPP-09
+#[test]
+fn between_two_answers_the_monotonic_clock_counts() {
+    let mut world = World::ahead(MINUTE);
+    let clock = after(world.answer(0, 0));
+    let told = clock.now(world.reading());
+    for time in [2 * MINUTE, -2 * MINUTE] {
+        // Answers overtake each other, so readings may be older than the last answer.
+        let mut then = world;
+        then.pass(time);
+        then.step_wall(1_900 * MILLI);
+        let estimate = clock.now(then.reading());
+        assert_eq!(estimate.basis, Basis::Server);
+        assert_eq!(nanos(estimate.time.since_epoch()) - nanos(told.time.since_epoch()), time);
+        // 60 ms of drift by the wall clock, which is 1.9 s and as many millionths further.
+        let wider = nanos(estimate.uncertainty) - nanos(told.uncertainty);
+        assert_eq!(wider, 1_900 * MILLI + (time + 1_900 * MILLI).abs() / 2_000);
+    }
+}
+
+/// DPP-09
+#[test]
+fn answers_that_contradict_each_other() {
+    let mut world = World::ahead(10 * SECOND);
+    let mut clock = after(world.answer(0, 0));
+
+    // From a cache, and then not: two contradictions and the truth again.
+    clock.observe(&world.cached(5 * MINUTE));
+    assert_eq!(clock.contradictions(), 1);
+    assert!(!world.accepts(&clock, Window::GATEWAY, 0));
+    clock.observe(&world.answer(0, 0).unwrap());
+    assert_eq!(clock.contradictions(), 2);
+    assert!(world.error_of(&clock).abs() <= SECOND);
+    world.pass(SECOND);
+    clock.observe(&world.answer(0, 0).unwrap());
+    assert_eq!(clock.contradictions(), 0);
+
+    // The server's clock is put back.
+    world.step_server(-HOUR);
+    clock.observe(&world.answer(0, 0).unwrap());
+    assert_eq!(clock.contradictions(), 1);
+    assert!(world.error_of(&clock).abs() <= SECOND);
+
+    // A `Date` that is a second late is another machine's, or a server's that renews it at leisure.
+    let mut clock = after([world.cached(0)]);
+    clock.observe(&world.cached(2 * SECOND));
+    assert_eq!(clock.contradictions(), 0);
+    clock.observe(&world.cached(5 * SECOND));
+    assert_eq!(clock.contradictions(), 1);
+}
+
+/// DPP-09
+#[test]
+fn dates_and_readings_from_nowhere() {
+    let ends = [UnixTime::default(), UnixTime::from_secs(253_402_300_799), UnixTime::from_secs(u64::MAX)];
+    let readings = ends
+        .into_iter()
+        .flat_map(|wall| [Duration::ZERO, Duration::MAX].map(|monotonic| Reading { wall, monotonic }))
+        .collect::<Vec<_>>();
+    let mut clock = ServerClock::default();
+    for _ in 0..3 {
+        for date in ends {
+            for &reading in &readings {
+                let Ok(observation) = Observation::new(date, reading, reading) else { unreachable!() };
+                clock.observe(&observation);
+                assert_eq!(clock.iat(reading, Window::GATEWAY), date);
+                for &later in &readings {
+                    let iat = |past, future| clock.iat(later, Window { past, future });
+                    let middle = iat(Duration::MAX, Duration::MAX);
+                    assert_eq!(middle.as_secs(), clock.now(later).time.as_secs());
+                    assert!(iat(Duration::MAX, Duration::ZERO) <= middle);
+                    assert!(iat(Duration::ZERO, Duration::MAX) >= middle);
+                }
+                let refused = |iat| {
+                    let clock = after([observation]);
+                    clock.after_refusal(iat, Some(&observation), Window::GATEWAY, Attempt::First)
+                };
+                assert_eq!(refused(date), AfterRefusal::NotTheClock);
+                let other = UnixTime::from_secs(date.as_secs() / 2 + 1_000_000);
+                assert_eq!(refused(other), AfterRefusal::RetryWithCorrectedClock);
+            }
+        }
+    }
+}
+
+/// DPP-09; RFC 9110, 5.6.7
+#[test]
+fn forms_of_a_date() {
+    let expect = Some(UnixTime::from_secs(784_111_777));
+    assert_eq!(parse_date(b"Sun, 06 Nov 1994 08:49:37 GMT"), expect);
+    assert_eq!(parse_date(b"Sunday, 06-Nov-94 08:49:37 GMT"), expect);
+    assert_eq!(parse_date(b"Sun Nov  6 08:49:37 1994"), expect);
+    assert_eq!(parse_date(b" Sun, 06 Nov 1994 08:49:37 GMT\t"), expect);
+    assert_eq!(parse_date(b"Thu, 01 Jan 1970 00:00:00 GMT"), Some(UnixTime::default()));
+    assert_eq!(parse_date(b"Fri, 31 Dec 9999 23:59:59 GMT"), Some(UnixTime::from_secs(253_402_300_799)));
+    for header in ["", "now", "784111777", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:61 GMT"] {
+        assert_eq!(parse_date(header.as_bytes()), None, "{header}");
+    }
+    for header in
+        ["Wed, 31 Dec 1969 23:59:59 GMT", "Sun, 06 Nov 1994 08:49:37 \u{fc}", "Sun, 31 Feb 2021 00:00:00 GMT"]
+    {
+        assert_eq!(parse_date(header.as_bytes()), None, "{header}");
+    }
+    assert_eq!(parse_date(b"Sun, 06 Nov 1994 08:49:37 GM\xff"), None);
+}
+
+/// DPP-09
+#[test]
+fn answers_that_tell_nothing() {
+    #[track_caller]
+    fn check(sent: (u64, u64), received: (u64, u64), expect: Result<Duration, UnusableDate>) {
+        let reading = |(wall, monotonic)| Reading {
+            wall: UnixTime::from_millis(wall),
+            monotonic: Duration::from_millis(monotonic),
+        };
+        let observation = Observation::new(UnixTime::from_secs(9), reading(sent), reading(received));
+        assert_eq!(observation.map(|observation| observation.round_trip()), expect);
+    }
+
+    check((0, 5), (0, 5), Ok(Duration::ZERO));
+    check((0, 5), (60_000, 60_005), Ok(Duration::from_secs(60)));
+    check((0, 0), (7, 5), Ok(Duration::from_millis(7)));
+    check((9_000, 0), (1_000, 5), Ok(Duration::from_millis(5)));
+    check((0, 5), (0, 4), Err(UnusableDate::Backwards));
+    check((0, 0), (0, 60_001), Err(UnusableDate::TooSlow));
+    check((0, 0), (60_001, 0), Err(UnusableDate::TooSlow));
+    let reading = World::ahead(0).reading();
+    assert_eq!(Observation::from_header(b"soon", reading, reading), Err(UnusableDate::Malformed));
+}
+
+/// DPP-09
+#[test]
+fn each_origin_has_its_own_clock() {
+    let mut clocks = Clocks::default();
+    let (mut fast, mut slow) = (World::ahead(HOUR), World::ahead(-HOUR));
+    clocks.observe("https://a.example", &fast.answer(0, 0).unwrap());
+    clocks.observe("https://b.example", &slow.answer(0, 0).unwrap());
+    assert!(fast.accepts(&clocks.of("https://a.example"), Window::GATEWAY, 0));
+    assert!(!fast.accepts(&clocks.of("https://b.example"), Window::GATEWAY, 0));
+    assert!(slow.accepts(&clocks.of("https://b.example"), Window::GATEWAY, 0));
+    assert_eq!(clocks.of("https://c.example"), ServerClock::default());
+
+    // The one that has not answered for longest goes.
+    for n in 0..Clocks::MOST - 1 {
+        clocks.observe("https://a.example", &fast.answer(0, 0).unwrap());
+        clocks.observe(&n.to_string(), &slow.answer(0, 0).unwrap());
+    }
+    assert_eq!(clocks.of("https://b.example"), ServerClock::default());
+    assert_ne!(clocks.of("https://a.example"), ServerClock::default());
+    assert_ne!(clocks.of("0"), ServerClock::default());
+}
+
+/// DPP-10, A30, ERR-08
+#[test]
+fn what_to_do_after_a_refusal() {
+    use AfterRefusal::{ClockUnsynchronised, NotTheClock, RetryWithCorrectedClock};
+
+    // The clock as it was sends a proof, the refusal comes with a `Date`.
+    #[track_caller]
+    fn check(world: World, clock: ServerClock, window: Window, trip: i128, expect: AfterRefusal) {
+        check_way(world, clock, window, (trip / 2, trip / 2), expect);
+    }
+
+    #[track_caller]
+    fn check_way(
+        mut world: World,
+        mut clock: ServerClock,
+        window: Window,
+        (there, back): (i128, i128),
+        expect: AfterRefusal,
+    ) {
+        let sent_iat = clock.iat(world.reading(), window);
+        let refusal = world.answer(there, back).unwrap();
+        clock.observe(&refusal);
+        let then = |attempt| clock.after_refusal(sent_iat, Some(&refusal), window, attempt);
+        assert_eq!(then(Attempt::First), expect);
+        assert_eq!(then(Attempt::Retry), ClockUnsynchronised(ClockDoubt::RetryRefused));
+        let without = clock.after_refusal(sent_iat, None, window, Attempt::First);
+        assert_eq!(without, ClockUnsynchronised(ClockDoubt::NoDate));
+        if expect == RetryWithCorrectedClock {
+            assert!(world.accepts(&clock, window, 100 * MILLI));
+        }
+    }
+
+    let new = ServerClock::default();
+    for window in [Window::GATEWAY, Window::IDENTITY_PROVIDER] {
+        for offset in [HOUR, -HOUR, 31 * SECOND, -31 * SECOND] {
+            check(World::ahead(offset), new, window, 200 * MILLI, RetryWithCorrectedClock);
+        }
+        // Inside the window, but the clock is corrected from now on.
+        check(World::ahead(4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
+        check(World::ahead(-4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
+        // By 2.2 s, of which whole seconds leave 2.
+        check(World::ahead(-2_600 * MILLI), new, window, 0, RetryWithCorrectedClock);
+        for offset in [0, SECOND, -SECOND] {
+            check(World::ahead(offset), new, window, 200 * MILLI, NotTheClock);
+        }
+        // Corrected before, by as much.
+        let mut world = World::ahead(HOUR);
+        let clock = after(world.answer(100 * MILLI, 100 * MILLI));
+        check(world, clock, window, 200 * MILLI, NotTheClock);
+        // Corrected before, by what a cache said.
+        let clock = after([world.cached(20 * MINUTE)]);
+        check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
+        // Woken up.
+        world.sleep(HOUR);
+        world.step_wall(-HOUR / 2);
+        check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
+    }
+    // The clock is known well, but the proof was under way for too long.
+    let mut world = World::ahead(0);
+    let clock = after(world.answer(0, 0));
+    check_way(world, clock, Window::GATEWAY, (25 * SECOND, 0), NotTheClock);
+    check_way(world, clock, Window::GATEWAY, (35 * SECOND, 0), RetryWithCorrectedClock);
+
+    // Half of the window is 30 s at the gateway's, 20 s at the identity provider's.
+    check(World::ahead(0), new, Window::GATEWAY, 42 * SECOND, NotTheClock);
+    check(
+        World::ahead(0),
+        new,
+        Window::IDENTITY_PROVIDER,
+        42 * SECOND,
+        ClockUnsynchronised(ClockDoubt::TooUncertain),
+    );
+
+    // Every answer another time.
+    let mut world = World::ahead(0);
+    let clock = after([world.cached(0), world.cached(HOUR), world.cached(MINUTE)]);
+    assert_eq!(clock.contradictions(), 2);
+    check(world, clock, Window::GATEWAY, 0, ClockUnsynchronised(ClockDoubt::Contradictions));
+}
