@@ -1,0 +1,535 @@
+//! Live proofs: tables of named cases, the grid of replays, and random sequences beside the model.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::{model::Model, *};
+
+/// 2026-01-15, a whole second.
+const T0: u64 = 1_768_435_200;
+const KEY: [u8; 32] = [1; 32];
+const SECOND: i64 = 1_000_000_000;
+
+/// Nanoseconds after `T0`.
+fn at(nanos: i64) -> UnixTime {
+    let by = Duration::from_nanos(nanos.unsigned_abs());
+    let start = UnixTime::from_secs(T0);
+    if nanos < 0 { start.saturating_sub(by) } else { start + by }
+}
+
+fn secs(secs: i64) -> UnixTime {
+    at(secs * SECOND)
+}
+
+/// A proof of Ada's, issued so many seconds after `T0`, that counts for 30 s.
+fn proof(jti: &str, iat: i64) -> Presented<'_> {
+    let iat = T0.saturating_add_signed(iat);
+    Presented { key: &KEY, jti, member: Some("ada"), iat, lifetime: Duration::from_secs(30) }
+}
+
+fn of<'a>(member: &'a str, proof: Presented<'a>) -> Presented<'a> {
+    Presented { member: Some(member), ..proof }
+}
+
+fn caps(per_member: usize, total: usize) -> LiveProofs {
+    LiveProofs::new(Caps { per_member, total })
+}
+
+type Answer = Result<(), Refused>;
+
+/// The proofs in this order at these times, with their answers and how many are live after each.
+#[track_caller]
+fn check(live: &mut LiveProofs, rows: &[(&str, Presented<'_>, UnixTime, Answer, usize)]) {
+    for (name, proof, now, answer, count) in rows {
+        assert_eq!(live.admit(proof, *now), *answer, "{name}");
+        assert_eq!(live.live(), *count, "{name}");
+    }
+}
+
+/// DPP-18, ERR-09, ERR-10: how long to wait behind one proof, as `Retry-After` has it, and that waiting
+/// so long is enough and a nanosecond less is not.
+#[test]
+fn the_wait_ends_just_after_the_end() {
+    let nano = Duration::from_nanos(1);
+    // Issued at (s), now (ns), to the end, `Retry-After`.
+    let rows = [
+        ("issued now", 0, 0, Duration::from_secs(30), 31),
+        ("issued now, sub-second", 0, SECOND / 2, Duration::from_millis(29_500), 30),
+        ("a nanosecond into the second", 0, 1, Duration::from_secs(30) - nano, 30),
+        ("a nanosecond before the second", 1, -1, Duration::from_secs(31) + nano, 32),
+        ("30 s ahead", 30, 0, Duration::from_secs(60), 61),
+        ("29 s ago", -29, 0, Duration::from_secs(1), 2),
+        ("29 s ago and a nanosecond", -29, 1, Duration::from_secs(1) - nano, 1),
+        ("a millisecond before its end", -30, -SECOND / 1000, Duration::from_millis(1), 1),
+        ("at its end", -30, 0, Duration::ZERO, 1),
+    ];
+    for (name, iat, now, to_end, retry_after) in rows {
+        let wait = to_end + nano;
+        for (mut live, refused) in
+            [(caps(1, 9), Refused::MemberFull { wait }), (caps(9, 1), Refused::Full { wait })]
+        {
+            assert_eq!(refused.retry_after(), Some(retry_after), "{name}");
+            let last = Refused::MemberFull { wait: nano };
+            let last = if live.caps.total == 1 { Refused::Full { wait: nano } } else { last };
+            let (first, second) = (proof("first", iat), proof("second", 60));
+            let end = at(now) + to_end;
+            check(
+                &mut live,
+                &[
+                    (name, first, at(now), Ok(()), 1),
+                    (name, second, at(now), Err(refused), 1),
+                    (name, second, end, Err(last), 1),
+                    (name, first, end, Err(Refused::Replayed), 1),
+                    (name, first, end + nano, Err(Refused::Expired), 0),
+                    (name, second, at(now) + wait, Ok(()), 1),
+                    (name, first, at(now) + wait, Err(Refused::Expired), 1),
+                ],
+            );
+        }
+    }
+}
+
+/// DPP-18: a proof is admitted up to its end and not after.
+#[test]
+fn a_proof_counts_up_to_its_end() {
+    let rows = [
+        ("issued now", 0, 0, Ok(())),
+        ("at its end", 0, 30 * SECOND, Ok(())),
+        ("a nanosecond after its end", 0, 30 * SECOND + 1, Err(Refused::Expired)),
+        ("a millisecond after its end", 0, 30 * SECOND + SECOND / 1000, Err(Refused::Expired)),
+        ("an hour after its end", 0, 3600 * SECOND, Err(Refused::Expired)),
+        ("as far ahead as may be", 90, 0, Ok(())),
+        ("further ahead", 91, 0, Err(Refused::TooFarAhead)),
+        ("further ahead by a nanosecond", 90, -1, Err(Refused::TooFarAhead)),
+        ("the greatest `iat`", i64::MAX, 0, Err(Refused::TooFarAhead)),
+        ("the epoch", -(T0.cast_signed()), 0, Err(Refused::Expired)),
+    ];
+    for (name, iat, now, answer) in rows {
+        check(&mut caps(9, 9), &[(name, proof("a", iat), at(now), answer, usize::from(answer.is_ok()))]);
+    }
+    let longest = Presented { iat: u64::MAX, lifetime: Duration::MAX, ..proof("a", 0) };
+    check(&mut caps(9, 9), &[("beyond all time", longest, at(0), Err(Refused::TooFarAhead), 0)]);
+    for refused in [Refused::Replayed, Refused::Expired, Refused::TooFarAhead] {
+        assert_eq!(refused.retry_after(), None, "{refused}");
+    }
+}
+
+/// DPP-18: the same proof again, every half second of the 61 s after it was admitted, for every second of
+/// the window it may have been issued in.
+#[test]
+fn a_replay_is_refused_at_every_offset() {
+    for iat in -30..=30 {
+        for offset in 0..=2 * 61 {
+            let mut live = caps(9, 9);
+            let now = at(offset * SECOND / 2);
+            let answer = if now <= secs(iat + 30) { Refused::Replayed } else { Refused::Expired };
+            live.admit(&proof("a", iat), at(0)).unwrap();
+            assert_eq!(
+                live.admit(&proof("a", iat), now),
+                Err(answer),
+                "issued at {iat} s, again at {offset}/2 s"
+            );
+        }
+    }
+}
+
+/// DPP-18, DPP-19: names are of one key, and other `iat`s make no other proof.
+#[test]
+fn a_jti_belongs_to_a_key() {
+    let (other, nul) = ([2; 32], "a\0");
+    let full = Duration::from_secs(30) + Duration::from_nanos(1);
+    check(
+        &mut caps(3, 9),
+        &[
+            ("one key", proof("a", 0), at(0), Ok(()), 1),
+            ("another key", Presented { key: &other, ..proof("a", 0) }, at(0), Ok(()), 2),
+            ("issued later", proof("a", 1), at(0), Err(Refused::Replayed), 2),
+            (
+                "counts for longer",
+                Presented { lifetime: Duration::from_secs(31), ..proof("a", 0) },
+                at(0),
+                Err(Refused::Replayed),
+                2,
+            ),
+            ("of another member", of("bob", proof("a", 0)), at(0), Err(Refused::Replayed), 2),
+            ("of no member", Presented { member: None, ..proof("a", 0) }, at(0), Err(Refused::Replayed), 2),
+            ("longer", proof(nul, 0), at(0), Ok(()), 3),
+            ("a replay where there is no room", proof("a", 0), at(0), Err(Refused::Replayed), 3),
+            (
+                "a new one where there is no room",
+                proof("b", 0),
+                at(0),
+                Err(Refused::MemberFull { wait: full }),
+                3,
+            ),
+            ("used again when it is forgotten", proof("a", 31), secs(31), Ok(()), 1),
+        ],
+    );
+}
+
+/// DPP-18: what a clock does that steps back.
+#[test]
+fn nothing_forgotten_is_admitted_again() {
+    check(
+        &mut caps(9, 9),
+        &[
+            ("ends at 30", proof("a", 0), at(0), Ok(()), 1),
+            ("ends at 40", proof("b", 10), at(0), Ok(()), 2),
+            ("the first is forgotten", proof("c", 20), at(30 * SECOND + 1), Ok(()), 2),
+            ("back: the forgotten one", proof("a", 0), secs(20), Err(Refused::Expired), 2),
+            ("back: a new one with its end", proof("d", 0), secs(20), Err(Refused::Expired), 2),
+            ("back: one that is held", proof("b", 10), secs(20), Err(Refused::Replayed), 2),
+            ("back: a new one, later", proof("e", 1), secs(20), Ok(()), 3),
+            ("as in order of time", proof("e", 1), secs(31), Err(Refused::Replayed), 3),
+            ("forgotten as well", proof("e", 1), at(31 * SECOND + 1), Err(Refused::Expired), 2),
+        ],
+    );
+}
+
+/// DPP-18, LIM-06: a clock a year ahead for an hour. Neither cap stays exhausted, the time in between is
+/// open, and a year later what was admitted in that hour is still refused.
+#[test]
+fn a_clock_far_ahead_is_recovered_from() {
+    let year = 365 * 86_400;
+    let new: Vec<String> = (0..9).map(|i| format!("new {i}")).collect();
+    let new = |i: usize, iat| proof(&new[i], iat);
+    let full = |secs| Err(Refused::MemberFull { wait: Duration::from_secs(secs) + Duration::from_nanos(1) });
+    check(
+        &mut caps(2, 2),
+        &[
+            ("before", proof("a", 0), at(0), Ok(()), 1),
+            ("before, ahead", proof("b", 30), at(0), Ok(()), 2),
+            ("a year ahead: an old proof", new(0, 0), secs(year), Err(Refused::Expired), 0),
+            ("a year ahead: a proof of that time", proof("c", year), secs(year), Ok(()), 1),
+            ("a year ahead: another", proof("d", year + 5), secs(year + 5), Ok(()), 2),
+            ("a year ahead: no room", new(0, year + 5), secs(year + 5), full(25), 2),
+            ("back: there is room", new(1, 11), secs(11), Ok(()), 1),
+            ("back: what was forgotten", proof("a", 0), secs(11), Err(Refused::Expired), 1),
+            ("back: what was forgotten, ahead", proof("b", 30), secs(11), Err(Refused::Expired), 1),
+            ("31 s later all is as before", new(2, 31), secs(31), Ok(()), 2),
+            ("a day later", new(3, 86_400), secs(86_400), Ok(()), 1),
+            ("the year before", new(4, year - 1), secs(year - 1), Ok(()), 1),
+            ("the year comes: one from the hour", proof("c", year), secs(year), Err(Refused::Expired), 1),
+            ("the year comes: the other", proof("d", year + 5), secs(year + 5), Err(Refused::Expired), 1),
+            ("the year comes: in between", new(5, year + 4), secs(year + 5), Ok(()), 2),
+            ("the year is over", new(6, year + 36), secs(year + 36), Ok(()), 1),
+        ],
+    );
+}
+
+/// LIM-06, ERR-09: 600 per member over all keys; others are not concerned.
+#[test]
+fn a_member_has_600() {
+    let mut live = LiveProofs::new(Caps::GATEWAY);
+    for i in 0..600_u32 {
+        let mut key = KEY;
+        key[0] = (i % 7) as u8;
+        let jti = i.to_string();
+        // Ten arrive each second and are issued by a clock 5 s ahead.
+        let second = i64::from(i / 10);
+        let presented = Presented { key: &key, ..proof(&jti, 5) };
+        live.admit(&presented, secs(second.min(30))).unwrap();
+    }
+    assert_eq!((live.live(), live.live_of("ada"), live.live_of("bob"), live.members()), (600, 600, 0, 1));
+    let refused = live.admit(&proof("more", 30), at(30 * SECOND + 1)).unwrap_err();
+    assert_eq!(refused, Refused::MemberFull { wait: Duration::from_secs(5) });
+    assert_eq!(refused.retry_after(), Some(5));
+    check(
+        &mut live,
+        &[
+            ("another member", of("bob", proof("bob's", 30)), secs(30), Ok(()), 601),
+            ("no member", Presented { member: None, ..proof("nobody's", 30) }, secs(30), Ok(()), 602),
+            ("after Retry-After", proof("more", 30), at(35 * SECOND + 1), Ok(()), 3),
+        ],
+    );
+    assert_eq!((live.live_of("ada"), live.live_of("bob"), live.members()), (1, 1, 2));
+}
+
+/// LIM-06, ERR-10: 100 000 in all; the member's cap comes first, replay before both.
+#[test]
+fn there_are_100_000() {
+    let mut live = LiveProofs::new(Caps::GATEWAY);
+    let names: Vec<String> = (0..167).map(|i| format!("member {i}")).collect();
+    for i in 0..100_000_usize {
+        let jti = i.to_string();
+        // Each second's arrivals are spread over 30 s; the earliest end is at 30 s.
+        live.admit(&of(&names[i / 600], proof(&jti, (i % 30) as i64)), at(0)).unwrap();
+    }
+    assert_eq!((live.live(), live.members()), (100_000, 167));
+    let last = &names[166];
+    assert_eq!((live.live_of(&names[0]), live.live_of(last)), (600, 400));
+    let wait = Duration::from_millis(29_250) + Duration::from_nanos(1);
+    let now = at(SECOND * 3 / 4);
+    check(
+        &mut live,
+        &[
+            ("a replay", of(&names[0], proof("0", 0)), now, Err(Refused::Replayed), 100_000),
+            (
+                "of a full member",
+                of(&names[0], proof("a", 0)),
+                now,
+                Err(Refused::MemberFull { wait }),
+                100_000,
+            ),
+            ("of another", of(last, proof("a", 0)), now, Err(Refused::Full { wait }), 100_000),
+            ("of a new one", of("new", proof("a", 0)), now, Err(Refused::Full { wait }), 100_000),
+            (
+                "of no member",
+                Presented { member: None, ..proof("a", 0) },
+                now,
+                Err(Refused::Full { wait }),
+                100_000,
+            ),
+        ],
+    );
+    assert_eq!(Refused::Full { wait }.retry_after(), Some(30));
+    // 3 334 of the 100 000 have ended.
+    check(&mut live, &[("room again", of("new", proof("a", 30)), now + wait, Ok(()), 96_667)]);
+    check(&mut live, &[("all over", of("new", proof("b", 90)), secs(90), Ok(()), 1)]);
+    assert_eq!((live.live_of("new"), live.members()), (1, 1));
+}
+
+/// DPP-19: each kind of refusal, and that the same proof is admitted where nothing else stands against it.
+#[test]
+fn what_is_refused_takes_no_room() {
+    let after = |secs| Duration::from_secs(secs) + Duration::from_nanos(1);
+    let mut live = caps(1, 2);
+    check(
+        &mut live,
+        &[
+            ("ada's", proof("a", 0), at(0), Ok(()), 1),
+            ("replayed", of("eve", proof("a", 0)), at(0), Err(Refused::Replayed), 1),
+            ("over", of("eve", proof("b", -31)), at(0), Err(Refused::Expired), 1),
+            ("too far ahead", of("eve", proof("b", 91)), at(0), Err(Refused::TooFarAhead), 1),
+            ("member full", proof("b", 30), at(0), Err(Refused::MemberFull { wait: after(30) }), 1),
+        ],
+    );
+    assert_eq!((live.live_of("eve"), live.live_of("ada"), live.members()), (0, 1, 1));
+    check(
+        &mut live,
+        &[
+            ("bob's, refused of eve and ada", of("bob", proof("b", 30)), at(0), Ok(()), 2),
+            ("full", of("eve", proof("c", 30)), at(0), Err(Refused::Full { wait: after(30) }), 2),
+        ],
+    );
+    assert_eq!((live.live_of("eve"), live.members()), (0, 2));
+    check(&mut live, &[("the same when there is room", of("eve", proof("c", 30)), secs(31), Ok(()), 2)]);
+    assert_eq!((live.live_of("eve"), live.live_of("ada"), live.members()), (1, 0, 2));
+}
+
+/// LIM-06: without an admission counts follow the time as well; when all is over, so does the memory.
+#[test]
+fn forgetting_gives_back() {
+    let mut live = LiveProofs::new(Caps::GATEWAY);
+    let jtis: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+    for (i, jti) in jtis.iter().enumerate() {
+        live.admit(&of(&jtis[i % 10], proof(jti, (i % 2) as i64)), at(0)).unwrap();
+    }
+    // Now, live, members, of member 0 (whose proofs all end first) and of member 1.
+    let rows = [
+        ("at the first end", secs(30), 1000, 10, 100, 100),
+        ("after it", at(30 * SECOND + 1), 500, 5, 0, 100),
+        ("at the last end", secs(31), 500, 5, 0, 100),
+        ("after it", at(31 * SECOND + 1), 0, 0, 0, 0),
+    ];
+    for (name, now, all, members, first, second) in rows {
+        live.forget(now);
+        let counts = (live.live(), live.members(), live.live_of(&jtis[0]), live.live_of(&jtis[1]));
+        assert_eq!(counts, (all, members, first, second), "{name}");
+        assert_eq!(memory(&live) == 0, all == 0, "{name}");
+    }
+    check(&mut live, &[("both ends are remembered", proof("0", 0), secs(29), Err(Refused::Expired), 0)]);
+    check(&mut live, &[("both ends are remembered", proof("1", 1), secs(29), Err(Refused::Expired), 0)]);
+}
+
+/// Zero counts as one.
+#[test]
+fn there_is_room_for_one() {
+    let wait = Duration::from_secs(30) + Duration::from_nanos(1);
+    check(
+        &mut caps(0, 0),
+        &[
+            ("the first", proof("a", 0), at(0), Ok(()), 1),
+            ("its member's second", proof("b", 0), at(0), Err(Refused::MemberFull { wait }), 1),
+            ("another's", of("bob", proof("b", 0)), at(0), Err(Refused::Full { wait }), 1),
+        ],
+    );
+}
+
+/// Upper bound of what is allocated, from capacities and the sizes of what is in them.
+fn memory(live: &LiveProofs) -> usize {
+    // A hash table has 8 slots for 7 entries, and a byte for each slot.
+    let slots = |capacity: usize| capacity.div_ceil(7) * 8;
+    // A node of the standard tree has room for 11 entries and is half full at worst; inner nodes, each
+    // with at least 6 children, add a fifth.
+    let ends = live.by_end.len() * size_of::<(UnixTime, Vec<Record>)>() * 11 / 5 * 6 / 5;
+    let records: usize = live.by_end.values().map(Vec::capacity).sum();
+    let members: usize = live.members.values().map(VecDeque::capacity).sum();
+    slots(live.names.capacity()) * (size_of::<Name>() + 1)
+        + ends
+        + records * size_of::<Record>()
+        + slots(live.members.capacity()) * (size_of::<(Name, VecDeque<UnixTime>)>() + 1)
+        + members * size_of::<UnixTime>()
+}
+
+/// Whether ends are in whole seconds, as they are where `lifetime` is, or no two are the same.
+#[derive(Clone, Copy)]
+enum Ends {
+    Seconds,
+    Apart,
+}
+
+/// LIM-06: the most that was held per proof that the cap allows, while three times as many as may be live
+/// pass through in 90 s.
+fn most_per_proof(total: usize, members: usize, ends: Ends) -> usize {
+    let mut live = caps(total.div_ceil(members) + 1, total);
+    let (mut most, mut fullest) = (0, 0);
+    for i in 0..3 * total {
+        let now = at(30 * SECOND * i as i64 / total as i64);
+        let lifetime = Duration::from_secs(30);
+        let lifetime = match ends {
+            Ends::Seconds => lifetime,
+            Ends::Apart => now.saturating_since(UnixTime::from_secs(now.as_secs())) + lifetime,
+        };
+        let (jti, member) = (i.to_string(), (i % members).to_string());
+        let presented = Presented { iat: now.as_secs(), lifetime, ..of(&member, proof(&jti, 0)) };
+        match live.admit(&presented, now) {
+            Ok(()) | Err(Refused::Full { .. } | Refused::MemberFull { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+        fullest = fullest.max(live.live());
+        if i % (total / 10) == 0 {
+            most = most.max(memory(&live));
+        }
+    }
+    assert_eq!(fullest, total);
+    assert!(live.forgotten.spans() <= Forgotten::SPANS);
+    most / total
+}
+
+/// LIM-06: [`LiveProofs::BYTES_PER_PROOF`] holds where tables are emptiest, with one proof per member
+/// and end, and is not idle; the usual figure holds at the gateway's caps.
+#[test]
+fn memory_is_bounded() {
+    // One more than fits a table of 2 048.
+    let worst = most_per_proof(1793, 1793, Ends::Apart);
+    assert!((LiveProofs::BYTES_PER_PROOF / 2..=LiveProofs::BYTES_PER_PROOF).contains(&worst), "{worst}");
+    let gateway = most_per_proof(Caps::GATEWAY.total, 167, Ends::Seconds);
+    assert!(
+        (LiveProofs::USUAL_BYTES_PER_PROOF / 2..=LiveProofs::USUAL_BYTES_PER_PROOF).contains(&gateway),
+        "{gateway}"
+    );
+}
+
+const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
+const JTIS: [&str; 4] = ["a", "b", "c", "d"];
+const MEMBERS: [Option<&str>; 4] = [None, Some("ada"), Some("bob"), Some("eve")];
+
+/// A proof by indices into the above, `iat` and lifetime relative to the time it is presented at.
+#[derive(Clone, Debug)]
+struct Step {
+    /// Milliseconds the clock moves first.
+    by: i64,
+    key: usize,
+    jti: usize,
+    member: usize,
+    /// Seconds before or after the clock's.
+    iat: i64,
+    lifetime: u64,
+}
+
+fn steps(by: impl Strategy<Value = i64> + 'static) -> impl Strategy<Value = Vec<Step>> {
+    let step = (by, 0..KEYS.len(), 0..JTIS.len(), 0..MEMBERS.len(), -40..=110_i64, 28..=30_u64);
+    let step =
+        step.prop_map(|(by, key, jti, member, iat, lifetime)| Step { by, key, jti, member, iat, lifetime });
+    prop::collection::vec(step, 1..120)
+}
+
+/// Forwards mostly, sometimes back a little, seldom far in either direction.
+fn any_clock() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        12 => 0..=12_000_i64,
+        3 => Just(500_i64),
+        2 => -20_000..=0_i64,
+        1 => prop::sample::select(vec![-3_600_000, -200_000, 200_000, 3_600_000]),
+    ]
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// DPP-18, DPP-19, LIM-06: every answer and every count are the model's, and whatever the clock does,
+    /// no proof is admitted twice.
+    #[test]
+    fn live_proofs_are_as_the_model_says(
+        (per_member, total) in (0..=4_usize, 0..=7_usize),
+        steps in steps(any_clock()),
+    ) {
+        let caps = Caps { per_member, total };
+        let (mut live, mut model) = (LiveProofs::new(caps), Model::new(caps));
+        let mut admitted = HashSet::new();
+        let mut now = secs(0);
+        for step in steps {
+            let by = Duration::from_millis(step.by.unsigned_abs());
+            now = if step.by < 0 { now.saturating_sub(by) } else { now + by };
+            let presented = Presented {
+                key: &KEYS[step.key],
+                jti: JTIS[step.jti],
+                member: MEMBERS[step.member],
+                iat: now.as_secs().saturating_add_signed(step.iat),
+                lifetime: Duration::from_secs(step.lifetime),
+            };
+            let answer = live.admit(&presented, now);
+            prop_assert_eq!(answer, model.admit(&presented, now));
+            prop_assert_eq!((live.live(), live.members()), (model.live(), model.members()));
+            for member in MEMBERS.into_iter().flatten() {
+                prop_assert_eq!(live.live_of(member), model.live_of(member));
+            }
+            let end = presented.iat + step.lifetime;
+            prop_assert!(answer.is_err() || admitted.insert((step.key, step.jti, end)));
+        }
+    }
+
+    /// DPP-18: while time goes forwards, nothing that counts is expired.
+    #[test]
+    fn time_that_goes_forwards_expires_what_is_over(steps in steps(0..=90_000_i64)) {
+        let mut live = caps(usize::MAX, usize::MAX);
+        let mut now = secs(0);
+        for step in steps {
+            now = now + Duration::from_millis(step.by.unsigned_abs());
+            let iat = now.as_secs().saturating_add_signed(step.iat);
+            let lifetime = Duration::from_secs(step.lifetime);
+            let presented = Presented { iat, lifetime, jti: JTIS[step.jti], ..proof("", 0) };
+            let over = UnixTime::from_secs(iat) + lifetime < now;
+            prop_assert_eq!(live.admit(&presented, now) == Err(Refused::Expired), over);
+        }
+    }
+
+    /// ERR-09, ERR-10: whoever waits as long as told finds room, and a nanosecond less does not do.
+    #[test]
+    fn waiting_helps(steps in steps(0..=4_000_i64), per_member in 1..=3_usize) {
+        let mut live = caps(per_member, 5);
+        let mut now = secs(0);
+        for (i, step) in steps.iter().enumerate() {
+            now = now + Duration::from_millis(step.by.unsigned_abs());
+            let jti = i.to_string();
+            let iat = now.as_secs().saturating_add_signed(step.iat);
+            let presented = Presented { iat, member: MEMBERS[step.member], ..proof(&jti, 0) };
+            if let Err(Refused::MemberFull { wait } | Refused::Full { wait }) = live.admit(&presented, now) {
+                let iat = (now + wait).as_secs();
+                let almost = now + (wait - Duration::from_nanos(1));
+                let again = Presented { iat, ..presented };
+                prop_assert!(live.admit(&again, almost).is_err());
+                let answer = live.admit(&again, now + wait);
+                let full_of_others = matches!(answer, Err(Refused::Full { .. }));
+                prop_assert!(answer == Ok(()) || full_of_others, "{:?}", answer);
+                now = now + wait;
+            }
+        }
+    }
+}
