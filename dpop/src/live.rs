@@ -45,6 +45,8 @@ mod forgotten;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 use std::{

@@ -1,6 +1,10 @@
 //! Nonces: RFC 9449, sections 8 and 9.
 
+mod jar;
+
 use std::fmt;
+
+pub use jar::{AfterChallenge, Attempt, NonceJar, SavedNonce, SavedNonces, after_challenge};
 
 /// A nonce: the text that a server hands out in `DPoP-Nonce` and a proof carries back in `nonce`.
 ///
