@@ -24,9 +24,10 @@
 //! forgotten ends, and a proof with an end in one of them is [`Refused::Expired`]. So:
 //!
 //! - *Forwards*: forgotten ends lie before `now`, where no proof counts anyway. Nobody notices.
-//! - *A step back* of *s* seconds: proofs that count now may have ends that are forgotten already; they
-//!   are refused, for at most *s* seconds and the window's length. Two threads that read the clock in one
-//!   order and arrive in the other are the same case, a thousand times smaller.
+//! - *A step back* of *s* seconds: some proofs that count now have ends that are forgotten already. They
+//!   are refused for at most *s* seconds, or *s* and the window's length where ends fell out ahead; while
+//!   *s* is below the lifetime a proof issued now is not among them. Two threads that read the clock in
+//!   one order and arrive in the other are the same case, a thousand times smaller.
 //! - *Far ahead and back*, say a year: at the step ahead everything held is forgotten, at the step back
 //!   everything accepted in between. Room is free at once, so neither cap locks anyone out. Refused are
 //!   the ends of the first lot, for no longer than their proofs would have counted, and those of the
@@ -36,10 +37,11 @@
 //! # What it costs
 //!
 //! An admission is two SHA-256 of short text, a look-up in each of two hash tables and one in a tree with
-//! as many entries as there are different ends (91 at the gateway: whole seconds of `iat`). Each record
+//! as many entries as there are different ends (61 at the gateway: whole seconds of `iat`). Each record
 //! is removed once, by the first call after its end, so a call's work is in proportion to what ended since
-//! the call before; when that is everything, the tables are dropped as they are. They grow to what the
-//! caps allow and no further, see [`LiveProofs::BYTES_PER_PROOF`].
+//! the call before: with [`LiveProofs::forget`] on a timer never more than the timer's interval. When that
+//! is everything, the tables are dropped as they are. They grow to what the caps allow and no further, see
+//! [`LiveProofs::BYTES_PER_PROOF`].
 
 mod forgotten;
 #[cfg(test)]

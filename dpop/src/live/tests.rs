@@ -183,6 +183,26 @@ fn nothing_forgotten_is_admitted_again() {
     );
 }
 
+/// DPP-18, LIM-06: a step back puts the later of two ends out of reach. Its room is free, the earlier one is
+/// still the one to wait for, and the proof is not admitted again.
+#[test]
+fn an_end_out_of_reach_gives_its_room_back() {
+    let wait = Duration::from_secs(40) + Duration::from_nanos(1);
+    check(
+        &mut caps(2, 9),
+        &[
+            ("ends at 30", proof("a", 0), at(0), Ok(()), 1),
+            ("ends at 120", proof("b", 90), at(0), Ok(()), 2),
+            ("back by 10 s, and there is room", proof("c", 50), secs(-10), Ok(()), 2),
+            ("behind the first", proof("d", 50), secs(-10), Err(Refused::MemberFull { wait }), 2),
+            ("still out of reach", proof("b", 90), secs(-10), Err(Refused::Expired), 2),
+            ("in reach again", proof("b", 90), secs(0), Err(Refused::Expired), 2),
+            ("when it would count", proof("b", 90), secs(90), Err(Refused::Expired), 0),
+            ("others count as ever", proof("e", 91), secs(90), Ok(()), 1),
+        ],
+    );
+}
+
 /// DPP-18, LIM-06: a clock a year ahead for an hour. Neither cap stays exhausted, the time in between is
 /// open, and a year later what was admitted in that hour is still refused.
 #[test]
