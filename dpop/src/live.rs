@@ -236,20 +236,20 @@ impl LiveProofs {
             && *last < now
         {
             // All of it is over: cheaper than one by one, and the memory is given back.
-            self.by_end.keys().for_each(|end| self.forgotten.add(*end));
+            self.by_end.keys().for_each(|end| self.forgotten.add(*end, now));
             (self.names, self.by_end, self.members) = Default::default();
         }
         while let Some(first) = self.by_end.first_entry()
             && *first.key() < now
         {
             let (end, records) = first.remove_entry();
-            self.forget_all(end, &records);
+            self.forget_all(end, &records, now);
         }
         while let Some(last) = self.by_end.last_entry()
             && *last.key() > now + Self::FURTHEST_END
         {
             let (end, records) = last.remove_entry();
-            self.forget_all(end, &records);
+            self.forget_all(end, &records, now);
         }
     }
 
@@ -271,8 +271,8 @@ impl LiveProofs {
         self.members.len()
     }
 
-    fn forget_all(&mut self, end: UnixTime, records: &[Record]) {
-        self.forgotten.add(end);
+    fn forget_all(&mut self, end: UnixTime, records: &[Record], now: UnixTime) {
+        self.forgotten.add(end, now);
         for Record { name, member } in records {
             self.names.remove(name);
             let Some(member) = member else { continue };

@@ -5,8 +5,9 @@ use crate::UnixTime;
 
 /// At most [`Forgotten::SPANS`] closed spans, in order and apart, that hold every end ever added.
 ///
-/// Between two ends of one span may lie times that were never added. Only the closest spans are joined, so
-/// an hour without proofs may become part of a span, but an end that lies a year ahead stays by itself.
+/// Between two ends of one span may lie times that were never added. Spans of the past are joined first,
+/// for there nothing counts anyway, and of those, as of the others, the closest. So an end that lies an
+/// hour ahead stays by itself, however long it was quiet before.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten(Vec<Span>);
 
@@ -25,14 +26,15 @@ impl Forgotten {
         self.0.iter().any(|span| span.first <= end && end <= span.last)
     }
 
-    pub(super) fn add(&mut self, end: UnixTime) {
+    /// Adds the end of a record that is forgotten `now`.
+    pub(super) fn add(&mut self, end: UnixTime, now: UnixTime) {
         if self.contains(end) {
             return;
         }
         let at = self.0.partition_point(|span| span.last < end);
         self.0.insert(at, Span { first: end, last: end });
         if self.0.len() > Self::SPANS {
-            self.join_closest();
+            self.join_two(now);
         }
     }
 
@@ -41,9 +43,10 @@ impl Forgotten {
         self.0.len()
     }
 
-    fn join_closest(&mut self) {
-        let gaps = self.0.iter().zip(self.0.iter().skip(1)).map(|(a, b)| b.first.saturating_since(a.last));
-        if let Some((at, _)) = gaps.enumerate().min_by_key(|(_, gap)| *gap) {
+    fn join_two(&mut self, now: UnixTime) {
+        let pairs = self.0.iter().zip(self.0.iter().skip(1)).enumerate();
+        let order = pairs.map(|(at, (a, b))| (b.last >= now, b.first.saturating_since(a.last), at));
+        if let Some((_, _, at)) = order.min() {
             let after = self.0.remove(at + 1);
             self.0[at].last = after.last;
         }
@@ -54,11 +57,14 @@ impl Forgotten {
 mod tests {
     use super::*;
 
+    const NOW: u64 = 500;
+
     /// After adding these seconds: which seconds from 0 to `upto` are refused.
     #[track_caller]
     fn check(name: &str, added: impl IntoIterator<Item = u64>, upto: u64, expect: &[u64]) {
         let mut forgotten = Forgotten::default();
-        added.into_iter().for_each(|secs| forgotten.add(UnixTime::from_secs(secs)));
+        let now = UnixTime::from_secs(NOW);
+        added.into_iter().for_each(|secs| forgotten.add(UnixTime::from_secs(secs), now));
         let refused: Vec<u64> =
             (0..=upto).filter(|secs| forgotten.contains(UnixTime::from_secs(*secs))).collect();
         assert_eq!(refused, expect, "{name}");
@@ -83,6 +89,18 @@ mod tests {
             [900, 906].into_iter().chain((0..100).map(|i| 5 * i)),
             1000,
             &(0..=470).chain([475, 480, 485, 490, 495, 900, 906]).collect::<Vec<_>>(),
+        );
+        check(
+            "the past is joined before the closest",
+            [501, 502, 0, 100, 200, 300, 400, 450, 499],
+            503,
+            &[0, 100, 200, 300, 400].into_iter().chain(450..=499).chain([501, 502]).collect::<Vec<_>>(),
+        );
+        check(
+            "the closest when one is past",
+            (499..=507).rev().chain([509]),
+            510,
+            &[499, 500, 501, 502, 503, 504, 505, 506, 507, 509],
         );
     }
 }

@@ -84,8 +84,10 @@ impl Model {
                 inside
             });
             if self.forgotten.len() > Forgotten::SPANS {
-                let gap = |at: &usize| self.forgotten[*at].0.saturating_since(self.forgotten[at - 1].1);
-                let closest = (1..self.forgotten.len()).min_by_key(gap).unwrap();
+                let gap = |at: usize| self.forgotten[at].0.saturating_since(self.forgotten[at - 1].1);
+                let past = (1..self.forgotten.len()).filter(|at| self.forgotten[*at].1 < now);
+                let closest = past.min_by_key(|at| gap(*at));
+                let closest = closest.or((1..self.forgotten.len()).min_by_key(|at| gap(*at))).unwrap();
                 self.forgotten[closest - 1].1 = self.forgotten.remove(closest).1;
             }
         }
