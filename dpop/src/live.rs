@@ -144,7 +144,8 @@ pub struct LiveProofs {
     names: HashSet<Name>,
     /// The same records by the last moment they count.
     by_end: BTreeMap<UnixTime, Vec<Record>>,
-    /// The ends of each member's records, earliest first; never empty.
+    /// The ends of each member's records, earliest first; never empty, never room for more than four times
+    /// as many.
     members: HashMap<Name, VecDeque<UnixTime>>,
     forgotten: Forgotten,
 }
@@ -285,6 +286,9 @@ impl LiveProofs {
             }
             if ends.is_empty() {
                 self.members.remove(member);
+            } else if ends.capacity() > 4 * ends.len() {
+                // Or each member would keep the room of its busiest half minute.
+                ends.shrink_to(2 * ends.len());
             }
         }
     }

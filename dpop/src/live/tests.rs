@@ -424,6 +424,23 @@ fn most_per_proof(total: usize, members: usize, ends: Ends) -> usize {
     most / total
 }
 
+/// LIM-06: a member that was busy once and holds one proof since has the room of one.
+#[test]
+fn a_member_gives_back_its_room() {
+    let mut live = LiveProofs::new(Caps::GATEWAY);
+    for i in 0..600 {
+        live.admit(&proof(&i.to_string(), i64::from(i / 200)), at(0)).unwrap();
+    }
+    let room = |live: &LiveProofs| live.members.values().map(VecDeque::capacity).sum::<usize>();
+    let busy = room(&live);
+    assert!((600..=2400).contains(&busy), "{busy}");
+    live.admit(&proof("last", 30), secs(31)).unwrap();
+    live.forget(secs(33));
+    assert_eq!((live.live(), live.live_of("ada")), (1, 1));
+    let left = room(&live);
+    assert!((1..=4).contains(&left), "{left}");
+}
+
 /// LIM-06: [`LiveProofs::BYTES_PER_PROOF`] holds where tables are emptiest, with one proof per member
 /// and end, and is not idle; the usual figure holds at the gateway's caps.
 #[test]
