@@ -9,6 +9,7 @@ use std::{fmt, time::Duration};
 use crate::{
     form::SignedProof,
     key::Thumbprint,
+    live::Candidate,
     target::Target,
     time::{UnixTime, Window},
     token::TokenHash,
@@ -188,10 +189,11 @@ impl CheckedProof {
         self.iat
     }
 
-    /// The last moment at which it would still be accepted, and so has to be remembered.
+    /// What [`LiveProofs::admit`](crate::LiveProofs::admit) asks for: whose room the proof takes, and how long
+    /// past its `iat` it counts ([`Window::past`]).
     #[must_use]
-    pub fn until(&self, past: Duration) -> UnixTime {
-        UnixTime::from_secs(self.iat) + past
+    pub fn candidate<'a>(&'a self, member: Option<&'a str>, lifetime: Duration) -> Candidate<'a> {
+        Candidate { key: self.thumbprint.as_bytes(), jti: &self.jti, member, iat: self.iat, lifetime }
     }
 }
 

@@ -1,9 +1,13 @@
-//! Nonces: RFC 9449, sections 8 and 9.
+//! Nonces: what a server hands out so that no proof can have been made before (RFC 9449, 8, 9 and 11.2).
+//!
+//! [`NonceIssuer`] is the server's side, [`NonceJar`] and [`after_challenge`] are the client's.
 
+mod jar;
 mod server;
 
 use std::fmt;
 
+pub use jar::{AfterChallenge, Attempt, NonceJar, SavedNonce, SavedNonces, after_challenge};
 pub use server::{NonceAge, NonceIssuer, NonceKey, NonceRefusal};
 
 /// A nonce: the text that a server hands out in `DPoP-Nonce` and a proof carries back in `nonce`.

@@ -11,3 +11,4 @@ mod list_c;
 mod oracles;
 mod proofs;
 mod rfc;
+mod vectors;

@@ -1,0 +1,207 @@
+//! Live proofs at the gateway's caps: 100 000 live, 167 members, as many ending as arriving. Beside them
+//! what a server writes first: a map from (thumbprint, `jti`) to the end, swept whole each second, without
+//! caps or members.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+
+use std::{collections::HashMap, hint::black_box, time::Duration};
+
+use divan::{Bencher, counter::ItemsCount};
+use exchange_dpop::{
+    LiveProofs, UnixTime,
+    live::{Candidate, Caps, LiveRefusal},
+};
+
+fn main() {
+    divan::main();
+}
+
+const KEY: [u8; 32] = [7; 32];
+const THUMBPRINT: &str = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
+const LIFETIME: Duration = Duration::from_secs(30);
+const LIVE: u32 = 100_000;
+const MEMBERS: usize = 167;
+/// Ends are whole seconds, so what arrives within 30 whole seconds is live at the end of the last.
+const EVERY: Duration = Duration::from_nanos(30_000_000_000 / LIVE as u64);
+
+/// Proofs that arrive one after another and never end.
+struct Arrivals {
+    members: Vec<String>,
+    jtis: Vec<String>,
+    count: u64,
+}
+
+impl Arrivals {
+    fn new() -> Self {
+        let members = (0..MEMBERS).map(|i| format!("9c2a8c38-9b5c-4a2e-8d6b-{i:012}")).collect();
+        // A `jti` comes back when the one before it is long forgotten.
+        let jtis = (0..2 * LIVE).map(|i| format!("4fJ2xN8qKzT0bWvE{i:06}")).collect();
+        Self { members, jtis, count: 0 }
+    }
+
+    fn now(&self) -> UnixTime {
+        let nanos = self.count * u64::try_from(EVERY.as_nanos()).unwrap();
+        UnixTime::from_secs(1_768_435_200) + EVERY / 2 + Duration::from_nanos(nanos)
+    }
+
+    fn next(&mut self) -> (Candidate<'_>, UnixTime) {
+        let now = self.now();
+        let at = usize::try_from(self.count).unwrap();
+        self.count += 1;
+        let (jti, member) = (&self.jtis[at % self.jtis.len()], &self.members[at % MEMBERS]);
+        let iat = now.as_secs();
+        (Candidate { key: &KEY, jti, member: Some(member), iat, lifetime: LIFETIME }, now)
+    }
+}
+
+fn full() -> (LiveProofs, Arrivals) {
+    let (mut live, mut arrivals) = (LiveProofs::new(Caps::GATEWAY), Arrivals::new());
+    for _ in 0..LIVE {
+        let (proof, now) = arrivals.next();
+        live.admit(&proof, now).unwrap();
+    }
+    assert_eq!((live.live(), live.members()), (100_000, MEMBERS));
+    (live, arrivals)
+}
+
+/// A map and its sweep, as most servers have it.
+#[derive(Default)]
+struct Naive {
+    ends: HashMap<(String, String), u64>,
+    swept: u64,
+}
+
+impl Naive {
+    fn admit(&mut self, jkt: &str, proof: &Candidate<'_>, now: UnixTime) -> bool {
+        let now = now.as_secs();
+        if self.swept < now {
+            self.ends.retain(|_, end| *end >= now);
+            self.swept = now;
+        }
+        let end = proof.iat + proof.lifetime.as_secs();
+        self.ends.insert((jkt.to_owned(), proof.jti.to_owned()), end).is_none()
+    }
+}
+
+fn naive_full() -> (Naive, Arrivals) {
+    let (mut naive, mut arrivals) = (Naive::default(), Arrivals::new());
+    for _ in 0..LIVE {
+        let (proof, now) = arrivals.next();
+        assert!(naive.admit(THUMBPRINT, &proof, now));
+    }
+    (naive, arrivals)
+}
+
+/// 30 s of arrivals at once, so that every sample has its share of what ends.
+#[divan::bench_group(sample_count = 30, sample_size = 1, counters = [ItemsCount::new(LIVE)])]
+mod steady_100_000 {
+    use super::*;
+
+    #[divan::bench]
+    fn admit(bencher: Bencher) {
+        let (mut live, mut arrivals) = full();
+        bencher.bench_local(|| {
+            for _ in 0..LIVE {
+                let (proof, now) = arrivals.next();
+                live.admit(&proof, now).unwrap();
+            }
+        });
+    }
+
+    #[divan::bench]
+    fn admit_naive(bencher: Bencher) {
+        let (mut naive, mut arrivals) = naive_full();
+        bencher.bench_local(|| {
+            for _ in 0..LIVE {
+                let (proof, now) = arrivals.next();
+                assert!(naive.admit(THUMBPRINT, &proof, now));
+            }
+        });
+    }
+}
+
+/// Answers that change nothing.
+mod refused {
+    use super::*;
+
+    #[divan::bench]
+    fn replayed(bencher: Bencher) {
+        let (mut live, mut arrivals) = full();
+        arrivals.count -= 1;
+        let now = arrivals.now();
+        let mut again = arrivals.jtis.iter().take(LIVE as usize).cycle();
+        bencher.bench_local(|| {
+            let jti = again.next().unwrap();
+            let iat = now.as_secs();
+            let proof = Candidate { key: &KEY, jti, member: Some("any"), iat, lifetime: LIFETIME };
+            assert_eq!(live.admit(black_box(&proof), now), Err(LiveRefusal::Replayed));
+        });
+    }
+
+    #[divan::bench]
+    fn replayed_naive(bencher: Bencher) {
+        let (mut naive, mut arrivals) = naive_full();
+        arrivals.count -= 1;
+        let now = arrivals.now();
+        let mut again = arrivals.jtis.iter().take(LIVE as usize).cycle();
+        bencher.bench_local(|| {
+            let jti = again.next().unwrap();
+            let iat = now.as_secs();
+            let proof = Candidate { key: &KEY, jti, member: None, iat, lifetime: LIFETIME };
+            assert!(!naive.admit(THUMBPRINT, black_box(&proof), now));
+        });
+    }
+
+    #[divan::bench]
+    fn member_full(bencher: Bencher) {
+        let (mut live, mut arrivals) = full();
+        let mut new = (0_u32..).map(|i| format!("new {i}"));
+        let now = arrivals.now();
+        let member = arrivals.members.pop().unwrap();
+        let iat = now.as_secs();
+        let mut proof = |jti: &str| {
+            let proof = Candidate { key: &KEY, jti, member: Some(&member), iat, lifetime: LIFETIME };
+            live.admit(black_box(&proof), now)
+        };
+        // One or two until it has 600, in the room that the new second has given back.
+        while proof(&new.next().unwrap()).is_ok() {}
+        let jti = new.next().unwrap();
+        bencher.bench_local(|| assert!(matches!(proof(&jti), Err(LiveRefusal::MemberFull { .. }))));
+    }
+}
+
+/// The longest single calls there can be: the first after half a minute or more without any.
+#[divan::bench_group(sample_count = 20, sample_size = 1)]
+mod after_a_pause {
+    use super::*;
+
+    #[divan::bench]
+    fn admit_all_over(bencher: Bencher) {
+        bencher.with_inputs(full).bench_local_refs(|(live, arrivals)| {
+            arrivals.count *= 3;
+            let (proof, now) = arrivals.next();
+            live.admit(&proof, now).unwrap();
+            assert_eq!(live.live(), 1);
+        });
+    }
+
+    #[divan::bench]
+    fn admit_29_of_30_over(bencher: Bencher) {
+        bencher.with_inputs(full).bench_local_refs(|(live, arrivals)| {
+            arrivals.count = arrivals.count * 59 / 30;
+            let (proof, now) = arrivals.next();
+            live.admit(&proof, now).unwrap();
+            assert!((2..10_000).contains(&live.live()));
+        });
+    }
+
+    #[divan::bench]
+    fn admit_all_over_naive(bencher: Bencher) {
+        bencher.with_inputs(naive_full).bench_local_refs(|(naive, arrivals)| {
+            arrivals.count *= 3;
+            let (proof, now) = arrivals.next();
+            assert!(naive.admit(THUMBPRINT, &proof, now));
+            assert_eq!(naive.ends.len(), 1);
+        });
+    }
+}
