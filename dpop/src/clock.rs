@@ -47,7 +47,7 @@ use std::time::Duration;
 use interval::{Interval, duration, nanos};
 pub use observation::{Observation, UnusableDate, parse_date};
 pub use origins::Clocks;
-pub use refusal::{AfterRefusal, Attempt, ClockDoubt};
+pub use refusal::{AfterRefusal, ClockDoubt};
 
 use crate::{UnixTime, Window};
 

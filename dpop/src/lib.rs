@@ -14,7 +14,7 @@
 //! |---|---|---|---|
 //! | keys, JWK, thumbprints | RFC 7517, RFC 7638; RFC 9449, 6 | [`KeyPair`], [`ProofSigner`] | [`PublicKey`], [`Thumbprint`], [`Verifier`] |
 //! | what a proof is for | RFC 9449, 4.2 | [`Htu`] | [`Origin`], [`Target`] |
-//! | access tokens | RFC 9449, 7.1 | [`AccessToken`] | [`TokenHash`], [`presented`] |
+//! | access tokens | RFC 9449, 7.1 | [`AccessToken`] | [`TokenHash`], [`presented()`] |
 //! | proofs | RFC 9449, 4.2 and 4.3 | [`Prover`] | [`SignedProof`], then its [`check`](SignedProof::check) |
 //! | nonces | RFC 9449, 8 and 9 | [`NonceJar`] | [`NonceIssuer`] |
 //! | challenges | RFC 9110, 11.6.1; RFC 9449, 7.1 | [`DpopChallenge::find`] | [`DpopChallenge::use_nonce`] |
@@ -81,6 +81,7 @@
 //! | 11.7 the request's body | is not covered: use TLS |
 //! | 11.8 bindings | the token's `cnf.jkt` is compared with the proof's key ([`Expected::key`]) |
 
+mod attempt;
 pub mod backend;
 mod base64url;
 pub mod challenge;
@@ -101,6 +102,7 @@ pub mod target;
 pub mod time;
 pub mod token;
 
+pub use attempt::Attempt;
 #[cfg(any(feature = "aws-lc-rs", feature = "ring", feature = "p256"))]
 pub use backend::{Es256, KeyPair};
 pub use challenge::{Challenge, DpopChallenge, DpopError};

@@ -7,7 +7,7 @@ mod server;
 
 use std::fmt;
 
-pub use jar::{AfterChallenge, Attempt, NonceJar, SavedNonce, SavedNonces, after_challenge};
+pub use jar::{AfterChallenge, NonceJar, SavedNonce, SavedNonces, after_challenge};
 pub use server::{NonceAge, NonceIssuer, NonceKey, NonceRefusal};
 
 /// A nonce: the text that a server hands out in `DPoP-Nonce` and a proof carries back in `nonce`.

@@ -6,6 +6,7 @@ use super::{
     tests::{HOUR, MILLI, MINUTE, SECOND, World},
     *,
 };
+use crate::Attempt;
 
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{CORRECTED_BEYOND, Observation, ServerClock, duration, nanos};
-use crate::{UnixTime, Window};
+use crate::{Attempt, UnixTime, Window};
 
 /// What to do after `invalid_dpop_proof`, as far as time is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,15 +33,6 @@ pub enum ClockDoubt {
     /// The bounds of the server's time are wider than its window.
     #[error("the server's time is not known well enough")]
     TooUncertain,
-}
-
-/// Which proof was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Attempt {
-    /// One after which the clock may still be corrected.
-    First,
-    /// The one sent with the corrected clock.
-    Retry,
 }
 
 impl ServerClock {

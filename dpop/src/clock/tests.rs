@@ -1,6 +1,7 @@
 //! A simulated machine and server, and what the clock makes of them.
 
 use super::*;
+use crate::Attempt;
 
 /// True time, the clocks that ought to follow it, and how they go astray. All in nanoseconds.
 #[derive(Clone, Copy)]

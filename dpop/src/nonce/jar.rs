@@ -18,7 +18,7 @@ use std::{fmt, num::NonZeroUsize, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::Nonce;
-use crate::UnixTime;
+use crate::{Attempt, UnixTime};
 
 /// The latest nonce of each origin.
 ///
@@ -67,15 +67,6 @@ impl fmt::Debug for SavedNonce {
     }
 }
 
-/// Which attempt a challenge answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Attempt {
-    /// The request as it was first sent.
-    First,
-    /// The same request once more, with the nonce of a challenge.
-    Retried,
-}
-
 /// What to do about a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
@@ -99,7 +90,7 @@ pub fn after_challenge(sent: Option<&Nonce>, answered: Option<&Nonce>, attempt: 
     match (answered, attempt) {
         (None, _) => AfterChallenge::NoNonce,
         (Some(_), _) if sent == answered => AfterChallenge::SameNonce,
-        (Some(_), Attempt::Retried) => AfterChallenge::AlreadyRetried,
+        (Some(_), Attempt::Retry) => AfterChallenge::AlreadyRetried,
         (Some(_), Attempt::First) => AfterChallenge::Retry,
     }
 }
@@ -387,17 +378,18 @@ mod tests {
     #[test]
     fn a_challenge_is_answered_once() {
         use AfterChallenge::{AlreadyRetried, NoNonce, Retry, SameNonce};
-        use Attempt::{First, Retried};
+        use Attempt::First;
+        let retried = Attempt::Retry;
         let rows = [
             ("the first of a process", None, Some("a"), First, Retry),
             ("with one that is too old", Some("a"), Some("b"), First, Retry),
-            ("a new one each time", Some("a"), Some("b"), Retried, AlreadyRetried),
-            ("retried without the answer's", None, Some("b"), Retried, AlreadyRetried),
+            ("a new one each time", Some("a"), Some("b"), retried, AlreadyRetried),
+            ("retried without the answer's", None, Some("b"), retried, AlreadyRetried),
             ("the one it was sent", Some("a"), Some("a"), First, SameNonce),
-            ("the one of the first challenge", Some("a"), Some("a"), Retried, SameNonce),
+            ("the one of the first challenge", Some("a"), Some("a"), retried, SameNonce),
             ("a challenge without a nonce", None, None, First, NoNonce),
             ("the same, sent with one", Some("a"), None, First, NoNonce),
-            ("the same, retried", Some("a"), None, Retried, NoNonce),
+            ("the same, retried", Some("a"), None, retried, NoNonce),
         ];
         for (name, sent, answered, attempt, expect) in rows {
             let (sent, answered) = (sent.map(nonce), answered.map(nonce));

@@ -1,9 +1,13 @@
 //! A gateway as small as can be: headers, form, nonce, claims, replay, in their order.
 
+use std::sync::Mutex;
+
 use exchange_dpop::{
-    Es256, Expected, Origin, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
+    CheckedProof, Es256, Expected, LiveProofs, Origin, SignedProof, Target, Thumbprint, TokenHash, UnixTime,
+    Window,
     claims::ClaimRefusal,
     form::FormRefusal,
+    live::{Caps, LiveRefusal},
     nonce::{NonceIssuer, NonceRefusal},
     presented::{PresentedRefusal, presented},
 };
@@ -18,6 +22,7 @@ pub(crate) enum Answer {
     Form(FormRefusal),
     Nonce(NonceRefusal),
     Claim(ClaimRefusal),
+    Live(LiveRefusal),
 }
 
 /// A request, as the gateway sees it.
@@ -45,6 +50,7 @@ pub(crate) struct Gateway {
     pub(crate) now: UnixTime,
     pub(crate) bound: Thumbprint,
     pub(crate) issuer: NonceIssuer,
+    pub(crate) live: Mutex<LiveProofs>,
     origin: Origin,
 }
 
@@ -54,18 +60,33 @@ impl Gateway {
             now: UnixTime::from_secs(NOW),
             bound: forge::client().public_key().thumbprint(),
             issuer: forge::issuer(),
+            live: Mutex::new(LiveProofs::new(Caps::GATEWAY)),
             origin: Origin::of(ORIGIN).unwrap(),
         }
     }
 
+    /// All but the question whether the proof was seen before.
     pub(crate) fn ask(&self, request: &Request<'_>) -> Answer {
-        match self.answer(request) {
-            Ok(()) => Answer::Accepted,
+        match self.check(request) {
+            Ok(_) => Answer::Accepted,
             Err(refused) => refused,
         }
     }
 
-    fn answer(&self, request: &Request<'_>) -> Result<(), Answer> {
+    /// Everything, for this member.
+    pub(crate) fn serve(&self, request: &Request<'_>, member: &str) -> Answer {
+        let checked = match self.check(request) {
+            Ok(checked) => checked,
+            Err(refused) => return refused,
+        };
+        let candidate = checked.candidate(Some(member), Window::GATEWAY.past);
+        match self.live.lock().unwrap().admit(&candidate, self.now) {
+            Ok(()) => Answer::Accepted,
+            Err(refused) => Answer::Live(refused),
+        }
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<CheckedProof, Answer> {
         let presented = presented(
             request.authorization.iter().map(String::as_bytes),
             request.proofs.iter().map(String::as_bytes),
@@ -81,8 +102,7 @@ impl Gateway {
             key: Some(&self.bound),
             token: Some(&TokenHash::of(presented.token)),
         };
-        signed.check(&expected).map_err(Answer::Claim)?;
-        Ok(())
+        signed.check(&expected).map_err(Answer::Claim)
     }
 }
 

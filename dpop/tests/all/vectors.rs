@@ -51,6 +51,7 @@ fn word(answer: Answer) -> String {
         Answer::Form(refusal) => refusal.into(),
         Answer::Nonce(refusal) => refusal.into(),
         Answer::Claim(refusal) => refusal.into(),
+        Answer::Live(refusal) => refusal.into(),
     };
     refusal.reason().to_owned()
 }

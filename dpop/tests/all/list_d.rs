@@ -1,0 +1,159 @@
+//! List D: replay and caps, through the whole gateway. Waits and memory are [`exchange_dpop::live`]'s own.
+
+use std::{sync::Barrier, thread, time::Duration};
+
+use exchange_dpop::{
+    LiveProofs, UnixTime,
+    claims::ClaimRefusal::{Htm, Old},
+    form::FormRefusal::Signature,
+    live::{Caps, LiveRefusal},
+    nonce::{NonceIssuer, NonceKey, NonceRefusal::Foreign},
+};
+
+use crate::{
+    forge::{Draft, NOW, key},
+    gateway::{Answer, Answer::*, Gateway, Request},
+};
+
+const REPLAYED: Answer = Live(LiveRefusal::Replayed);
+
+fn numbered(number: usize) -> Request<'static> {
+    Request::with(Draft::good().claim("jti", format!("{number:0>16}")).proof())
+}
+
+fn gateway(per_member: usize, total: usize) -> Gateway {
+    let gateway = Gateway::new();
+    *gateway.live.lock().unwrap() = LiveProofs::new(Caps { per_member, total });
+    gateway
+}
+
+/// DPP-18: two identical proofs at the same time: one is served.
+#[test]
+fn one_of_two_at_once() {
+    let (gateway, start) = (Gateway::new(), Barrier::new(8));
+    let request = numbered(1);
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let asked: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    gateway.serve(&request, "ada")
+                })
+            })
+            .collect();
+        asked.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(answers.iter().filter(|answer| **answer == Accepted).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| **answer == REPLAYED).count(), 7);
+}
+
+/// A text may be another and the proof the same: a second signature, the other of its two values of s, more
+/// claims. What counts is the id, and whose it is.
+#[test]
+fn another_text_with_the_same_id() {
+    let gateway = Gateway::new();
+    let draft = Draft::good();
+    let once = Request::with(draft.proof());
+    let serve = |proof: String| gateway.serve(&Request::with(proof), "ada");
+    assert_eq!(gateway.serve(&once, "ada"), Accepted);
+    assert_eq!(serve(draft.proof()), REPLAYED);
+    assert_eq!(serve(crate::list_b::other_s(&draft.proof())), REPLAYED);
+    assert_eq!(serve(Draft::good().claim("more", 1).proof()), REPLAYED);
+    assert_eq!(serve(Draft::good().claim("iat", NOW - 1).proof()), REPLAYED);
+    // Nor does it help to say that it is somebody else's.
+    assert_eq!(gateway.serve(&once, "bob"), REPLAYED);
+}
+
+/// An id belongs to a key: others cannot use it up.
+#[test]
+fn equal_ids_of_two_keys() {
+    let mut gateway = Gateway::new();
+    assert_eq!(gateway.serve(&Request::with(Draft::good().proof()), "ada"), Accepted);
+    gateway.bound = key(2).public_key().thumbprint();
+    assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), Accepted);
+    assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), REPLAYED);
+}
+
+/// DPP-18: at no moment between its acceptance and the end of its window is a proof taken twice; after it, it
+/// is too old.
+#[test]
+fn a_replay_at_every_moment() {
+    for iat in [NOW - 30, NOW, NOW + 30] {
+        let mut gateway = Gateway::new();
+        let request = |gateway: &Gateway| {
+            let nonce = gateway.issuer.issue(gateway.now);
+            Request::with(Draft::good().claim("iat", iat).claim("nonce", nonce.as_str()).proof())
+        };
+        assert_eq!(gateway.serve(&request(&gateway), "ada"), Accepted);
+        let end = UnixTime::from_secs(iat + 30);
+        while gateway.now < end {
+            gateway.now = gateway.now + Duration::from_millis(500);
+            assert_eq!(gateway.serve(&request(&gateway), "ada"), REPLAYED, "{iat} {}", gateway.now);
+        }
+        gateway.now = end + Duration::from_millis(1);
+        assert_eq!(gateway.serve(&request(&gateway), "ada"), Claim(Old), "{iat}");
+    }
+}
+
+/// LIM-12: a restart forgets all proofs, and makes them foreign: none can be replayed.
+#[test]
+fn a_replay_after_a_restart() {
+    let gateway = Gateway::new();
+    let request = numbered(1);
+    assert_eq!(gateway.serve(&request, "ada"), Accepted);
+    let mut restarted = Gateway::new();
+    restarted.issuer = NonceIssuer::new(&NonceKey::from_bytes([8; 32]), "gateway");
+    assert_eq!(restarted.serve(&request, "ada"), Nonce(Foreign));
+}
+
+/// LIM-06, ERR-09: the member's cap, its exact wait, room afterwards, and nobody else's business.
+#[test]
+fn the_cap_of_a_member() {
+    let mut gateway = gateway(3, 100);
+    for number in 0..3 {
+        assert_eq!(gateway.serve(&numbered(number), "ada"), Accepted);
+    }
+    let wait = Duration::from_secs(30) + Duration::from_nanos(1);
+    let full = LiveRefusal::MemberFull { wait };
+    assert_eq!(gateway.serve(&numbered(3), "ada"), Live(full));
+    assert_eq!(full.retry_after(), Some(31));
+    assert_eq!(gateway.serve(&numbered(0), "ada"), REPLAYED, "a replay is one, room or not");
+    assert_eq!(gateway.serve(&numbered(4), "bob"), Accepted);
+    gateway.now = UnixTime::from_secs(NOW + 31);
+    let nonce = gateway.issuer.issue(gateway.now);
+    let later = Draft::good().claim("iat", NOW + 31).claim("nonce", nonce.as_str());
+    assert_eq!(gateway.serve(&Request::with(later.proof()), "ada"), Accepted);
+}
+
+/// LIM-06, ERR-10: the cap of all.
+#[test]
+fn the_cap_of_all() {
+    let gateway = gateway(3, 4);
+    for (number, member) in ["ada", "bob", "ada", "bob"].into_iter().enumerate() {
+        assert_eq!(gateway.serve(&numbered(number), member), Accepted);
+    }
+    let wait = Duration::from_secs(30) + Duration::from_nanos(1);
+    assert_eq!(gateway.serve(&numbered(4), "eve"), Live(LiveRefusal::Full { wait }));
+}
+
+/// DPP-19: what is refused for its form, its nonce, its claims or want of room takes none.
+#[test]
+fn what_is_refused_takes_no_room() {
+    let gateway = gateway(2, 100);
+    let good = Draft::good;
+    let one =
+        |draft: Draft| gateway.serve(&Request::with(draft.claim("jti", "refused-refused-").proof()), "ada");
+    assert_eq!(one(good().signed_by(key(2))), Form(Signature));
+    assert_eq!(one(good().claim("nonce", "stale")), Nonce(Foreign));
+    assert_eq!(one(good().claim("htm", "GET")), Claim(Htm));
+    assert_eq!(gateway.live.lock().unwrap().live(), 0);
+    assert_eq!(gateway.serve(&numbered(0), "ada"), Accepted);
+    assert_eq!(gateway.serve(&numbered(1), "ada"), Accepted);
+    assert!(matches!(one(good()), Live(LiveRefusal::MemberFull { .. })));
+    assert_eq!(gateway.live.lock().unwrap().live(), 2);
+    // The id was never used: another member's request may still come with it.
+    assert_eq!(
+        gateway.serve(&Request::with(good().claim("jti", "refused-refused-").proof()), "bob"),
+        Accepted
+    );
+}
