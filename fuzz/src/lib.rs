@@ -14,9 +14,14 @@
 //! The tests of the workspace run the same bodies over `corpus/` and over hostile inputs of their
 //! own (`tests/tests/all/hostile.rs`), so that no target rots between two runs of the engine.
 
+pub mod challenge;
 pub mod generator;
 pub mod json;
+pub mod jwk;
 pub mod loader;
+pub mod nonce;
 pub mod patterns;
+pub mod proof;
 pub mod server;
 pub mod types;
+pub mod url;

@@ -8,12 +8,17 @@ use crate::fuzz;
 type Body = fn(&[u8]);
 
 const TARGETS: &[(&str, Body)] = &[
+    ("challenge", fuzz::challenge::run),
     ("generator", fuzz::generator::run),
     ("json", fuzz::json::run),
+    ("jwk", fuzz::jwk::run),
     ("loader", fuzz::loader::run),
+    ("nonce", fuzz::nonce::run),
     ("patterns", fuzz::patterns::run),
+    ("proof", fuzz::proof::run),
     ("server", fuzz::server::run),
     ("types", fuzz::types::run),
+    ("url", fuzz::url::run),
 ];
 
 fn folder() -> std::path::PathBuf {
@@ -195,6 +200,42 @@ fn hostile_requests() {
                 format!("POST /exchange/v1/me/stock/changes\nIdempotency-Key: k\nContent-Type: {kind}");
             fuzz::server::run(format!("{head}\n\n{body}").as_bytes());
         }
+    }
+}
+
+/// Headers that a proxy, a server or an attacker may make as long as it likes.
+#[test]
+fn hostile_headers() {
+    let long = "a".repeat(DEEP);
+    for challenge in [
+        ",".repeat(DEEP),
+        "DPoP ".repeat(LONG),
+        "DPoP a=b,".repeat(LONG),
+        format!("DPoP {}", "a=\"\\".repeat(LONG)),
+        "\"".repeat(DEEP),
+        format!("DPoP {long}{}", "=".repeat(DEEP)),
+        format!("DPoP {}", (0..LONG).map(|number| format!("p{number}=1, ")).collect::<String>()),
+        "\n".repeat(DEEP),
+        "DPoP error=use_dpop_nonce\n".repeat(LONG),
+    ] {
+        fuzz::challenge::run(challenge.as_bytes());
+    }
+    for proof in [
+        ".".repeat(DEEP),
+        long.clone(),
+        format!("{{\"typ\":{}", "[".repeat(DEEP)),
+        format!("{{{}}}\n{{}}", (0..900).map(|number| format!("\"{number}\":0,")).collect::<String>()),
+        format!("{}\n{{}}", "{\"jwk\":".repeat(700)),
+        format!("{{}}\n{{\"iat\":{}}}", "9".repeat(3000)),
+    ] {
+        fuzz::proof::run(proof.as_bytes());
+        fuzz::jwk::run(proof.as_bytes());
+        fuzz::nonce::run(proof.as_bytes());
+    }
+    for url in
+        [format!("https://{long}"), format!("https://[{long}]/"), format!("https://a/{long}?{long}#{long}")]
+    {
+        fuzz::url::run(url.as_bytes());
     }
 }
 

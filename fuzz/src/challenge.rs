@@ -1,0 +1,42 @@
+//! `WWW-Authenticate` and `Date`, as servers and proxies write them.
+
+use std::time::Duration;
+
+use exchange_dpop::{
+    Challenge, DpopChallenge, UnixTime, Window,
+    clock::{Observation, Reading, ServerClock, parse_date},
+};
+
+/// Reads the bytes as one line, and as one line each of several.
+pub fn run(data: &[u8]) {
+    let tolerant = Challenge::parse_lines([data]);
+    if let Ok(strict) = Challenge::parse_line(data) {
+        assert_eq!(tolerant, strict, "what is well-formed is read alike");
+    }
+    let written: Vec<String> = tolerant.iter().map(ToString::to_string).collect();
+    let again = Challenge::parse_line(written.join(", ").as_bytes()).expect("what was written can be read");
+    assert_eq!(again, tolerant);
+    let lines = || data.split(|byte| *byte == b'\n');
+    if let Some(challenge) = DpopChallenge::find(lines()) {
+        assert_eq!(DpopChallenge::find([challenge.to_string().as_bytes()]), Some(challenge));
+    }
+    for line in lines() {
+        if let Some(date) = parse_date(line) {
+            clock(date);
+        }
+    }
+}
+
+/// Whatever the server says, there is a time to write.
+fn clock(date: UnixTime) {
+    let reading = |secs| Reading {
+        wall: UnixTime::from_secs(1_790_000_000 + secs),
+        monotonic: Duration::from_secs(secs),
+    };
+    let Ok(observation) = Observation::new(date, reading(1), reading(2)) else { return };
+    let mut clock = ServerClock::default();
+    clock.observe(&observation);
+    let estimate = clock.now(reading(2));
+    assert!(estimate.uncertainty <= Duration::from_secs(4));
+    let _ = clock.iat(reading(3), Window::IDENTITY_PROVIDER);
+}
