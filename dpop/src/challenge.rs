@@ -34,7 +34,9 @@ use std::{
 };
 
 pub use dpop::{DpopChallenge, DpopError};
-use word::{Word, is_token68};
+use word::Word;
+
+use crate::grammar::is_token68;
 
 /// One challenge: a scheme, and nothing more, or a `token68`, or parameters (RFC 9110, 11.3).
 ///

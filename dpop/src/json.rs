@@ -77,7 +77,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut input: A) -> Result<Self::Value, A::Error> {
-        let mut members = Members::new();
+        let mut members = Members::with_capacity(8);
         while let Some(Name(name)) = input.next_key()? {
             members.push((name, input.next_value_seed(self)?));
         }

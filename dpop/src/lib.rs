@@ -89,6 +89,7 @@ pub mod claims;
 pub mod clock;
 mod curve;
 pub mod form;
+mod grammar;
 mod json;
 pub mod key;
 pub mod live;

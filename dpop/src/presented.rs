@@ -3,7 +3,7 @@
 //! RFC 9449, 4.3 (1), 7.1 and 7.2; DPP-20, ERR-06. This is the look at the headers; whether the proof is any
 //! good is asked in [`crate::form`].
 
-use crate::token;
+use crate::grammar::is_token68;
 
 /// Token and proof of a request, as they stand in its headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub fn presented<'a>(
         return Err(PresentedRefusal::Scheme);
     }
     let token = rest.trim_start_matches(' ');
-    if !token::is_token68(token) {
+    if !is_token68(token.as_bytes()) {
         return Err(PresentedRefusal::Token);
     }
     Ok(Presented { token, proof: proof(proofs)? })

@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 
 use crate::{
     base64url,
+    grammar::is_token,
     nonce::Nonce,
     random::{Random, RandomError},
     signer::{ProofSigner, SignError, SignNow, Signature},
@@ -129,12 +130,6 @@ impl<S: ProofSigner, R> fmt::Debug for Prover<S, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Prover").field(self.signer.public_key()).finish()
     }
-}
-
-/// RFC 9110, 5.6.2.
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 /// A proof: the value of one `DPoP` header, for one transmission.

@@ -5,7 +5,7 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use crate::base64url;
+use crate::{base64url, grammar::is_token68};
 
 /// An access token and its hash, which is computed once.
 ///
@@ -28,7 +28,7 @@ impl AccessToken {
     /// When it is no `token68` (RFC 9110, 11.2).
     pub fn new(text: impl Into<String>) -> Result<Self, MalformedToken> {
         let text = Zeroizing::new(text.into());
-        if !is_token68(&text) {
+        if !is_token68(text.as_bytes()) {
             return Err(MalformedToken);
         }
         let hash = TokenHash::of(&text);
@@ -53,12 +53,6 @@ impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "AccessToken({} bytes)", self.text.len())
     }
-}
-
-/// RFC 9110, 11.2.
-pub(crate) fn is_token68(text: &str) -> bool {
-    let digits = text.trim_end_matches('=');
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
 }
 
 /// `ath`: SHA-256 of the access token's ASCII bytes in base64url without padding, 43 characters (DPP-04).

@@ -6,10 +6,8 @@
 
 use std::collections::HashSet;
 
-use super::{
-    Challenge, Credentials, MalformedChallenge, Parameter, is_control,
-    word::{Word, is_token, is_token68, is_token68_letter},
-};
+use super::{Challenge, Credentials, MalformedChallenge, Parameter, is_control, word::Word};
+use crate::grammar::{is_token_byte, is_token68, is_token68_byte};
 
 /// All of the line, or where it is malformed.
 pub(super) fn strict(line: &[u8]) -> Result<Vec<Challenge>, MalformedChallenge> {
@@ -141,7 +139,7 @@ impl<'a> Reader<'a> {
     }
 
     fn token(&mut self) -> Result<Word, MalformedChallenge> {
-        let bytes = self.skip(is_token);
+        let bytes = self.skip(is_token_byte);
         std::str::from_utf8(bytes).ok().and_then(Word::new).ok_or_else(|| self.malformed())
     }
 
@@ -149,7 +147,7 @@ impl<'a> Reader<'a> {
     /// only the beginning could be, so that is a parameter.
     fn token68(&mut self) -> Option<&'a str> {
         let start = self.at;
-        self.skip(is_token68_letter);
+        self.skip(is_token68_byte);
         self.skip(|byte| byte == b'=');
         let bytes = self.line.get(start..self.at).unwrap_or_default();
         if is_token68(bytes) && self.end_of_element().is_ok() {

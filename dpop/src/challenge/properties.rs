@@ -2,10 +2,8 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{
-    Challenge,
-    word::{Word, is_token},
-};
+use super::{Challenge, word::Word};
+use crate::grammar::is_token;
 
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() }
@@ -70,7 +68,7 @@ impl Choices<'_> {
     }
 
     fn value(&mut self, value: &str) -> Vec<u8> {
-        if !value.is_empty() && value.bytes().all(is_token) && self.yes() {
+        if is_token(&value) && self.yes() {
             return value.into();
         }
         let latin: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();

@@ -1,6 +1,8 @@
-//! The alphabet of challenges: tokens (RFC 9110, 5.6.2), compared without regard to case, and `token68` (11.2).
+//! The words of challenges: tokens (RFC 9110, 5.6.2), compared without regard to case.
 
 use std::hash::{Hash, Hasher};
+
+use crate::grammar::is_token;
 
 /// A token that means the same in any case: a scheme, or the name of a parameter.
 #[derive(Clone, Debug)]
@@ -9,7 +11,7 @@ pub(super) struct Word(Box<str>);
 impl Word {
     /// `None` when the text is no token.
     pub(super) fn new(text: &str) -> Option<Self> {
-        (!text.is_empty() && text.bytes().all(is_token)).then(|| Self(text.into()))
+        is_token(text).then(|| Self(text.into()))
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -36,37 +38,4 @@ impl Hash for Word {
         }
         state.write_u8(b' '); // in no token, so one word never runs into the next
     }
-}
-
-/// Whether a byte can stand in a token (RFC 9110, 5.6.2).
-pub(super) const fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
-}
-
-/// Whether a byte can stand in a `token68`, before the `=` at its end (RFC 9110, 11.2).
-pub(super) const fn is_token68_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/')
-}
-
-/// Whether the whole text is a `token68`.
-pub(super) fn is_token68(text: &[u8]) -> bool {
-    let letters = text.iter().take_while(|&&byte| is_token68_letter(byte)).count();
-    letters > 0 && text.iter().skip(letters).all(|&byte| byte == b'=')
 }
