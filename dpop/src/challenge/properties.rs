@@ -68,7 +68,7 @@ impl Choices<'_> {
     }
 
     fn value(&mut self, value: &str) -> Vec<u8> {
-        if is_token(&value) && self.yes() {
+        if is_token(value) && self.yes() {
             return value.into();
         }
         let latin: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
