@@ -137,6 +137,27 @@ mod without_cryptography {
     fn verification(bencher: Bencher<'_, '_>) {
         check(bencher, Nothing::new(), Nothing::new());
     }
+
+    /// The most that garbage can cost: as many members as fit, and the last of them repeated.
+    #[divan::bench(args = [1_000, 2_000, 4_000, 8_000])]
+    fn garbage(bencher: Bencher<'_, '_>, length: usize) {
+        use base64::Engine as _;
+
+        let mut header = String::from("{");
+        for number in 0.. {
+            if header.len() * 4 / 3 > length {
+                break;
+            }
+            header.push_str(&format!("\"{number}\":0,"));
+        }
+        header.push_str("\"0\":0}");
+        let header = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(header);
+        let proof = format!("{header}.e30.e30");
+        let nothing = Nothing::new();
+        bencher
+            .counter(divan::counter::BytesCount::new(proof.len()))
+            .bench_local(|| SignedProof::read(black_box(&proof), &nothing).unwrap_err());
+    }
 }
 
 macro_rules! backend {

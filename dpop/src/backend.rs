@@ -10,6 +10,16 @@
 //!
 //! Private keys have neither `Debug` nor `Serialize`. They leave by `to_pkcs8` alone, into memory
 //! that is cleared when it is dropped.
+//!
+//! ```compile_fail,E0277
+//! let key = exchange_dpop::KeyPair::generate().unwrap();
+//! println!("{key:?}");
+//! ```
+//!
+//! ```compile_fail,E0277
+//! let key = exchange_dpop::KeyPair::generate().unwrap();
+//! serde_json::to_string(&key).unwrap();
+//! ```
 
 #[cfg(feature = "aws-lc-rs")]
 pub mod aws_lc_rs;
