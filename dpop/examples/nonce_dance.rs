@@ -37,6 +37,8 @@ struct Request {
 
 /// What comes back.
 struct Answer {
+    /// What the gateway writes to its log; nobody else sees it.
+    log: Option<&'static str>,
     status: u16,
     date: String,
     nonce: String,
@@ -56,10 +58,8 @@ impl Gateway {
     /// Every answer carries a nonce (DPP-11) and the time (DPP-09).
     fn answer(&mut self, request: &Request, now: UnixTime) -> Answer {
         let refusal = self.check(request, now).err();
-        if let Some(refusal) = refusal {
-            println!("    gateway's log: refused, {}", refusal.reason());
-        }
         Answer {
+            log: refusal.map(|refusal| refusal.reason()),
             status: if refusal.is_some() { 401 } else { 200 },
             date: date(now),
             nonce: self.nonces.issue(now).as_str().to_owned(),
@@ -131,6 +131,8 @@ struct World {
     client: Client,
     now: UnixTime,
     started: UnixTime,
+    /// What happened, a line each.
+    told: Vec<String>,
 }
 
 impl World {
@@ -150,7 +152,7 @@ impl World {
             nonces: NonceJar::default(),
             clock: ServerClock::default(),
         };
-        Ok(Self { gateway, client, now, started: now })
+        Ok(Self { gateway, client, now, started: now, told: Vec::new() })
     }
 
     /// The client's two clocks; the wall clock is slow.
@@ -167,10 +169,10 @@ impl World {
         self.pass(40);
         let answer = self.gateway.answer(request, self.now);
         self.pass(40);
-        println!("    {} DPoP-Nonce: {}", answer.status, answer.nonce);
-        if let Some(challenge) = &answer.challenge {
-            println!("    WWW-Authenticate: {challenge}");
-        }
+        self.told.extend(answer.log.map(|reason| format!("    gateway's log: refused, {reason}")));
+        self.told.push(format!("    {} DPoP-Nonce: {}", answer.status, answer.nonce));
+        self.told
+            .extend(answer.challenge.iter().map(|challenge| format!("    WWW-Authenticate: {challenge}")));
         answer
     }
 
@@ -181,7 +183,8 @@ impl World {
             let sent = self.reading();
             let request = self.client.request(sent)?;
             let iat = self.client.clock.iat(sent, Window::GATEWAY);
-            println!("  GET {TARGET}, iat {} s from the gateway's time", seconds_between(iat, self.now));
+            let apart = seconds_between(iat, self.now);
+            self.told.push(format!("  GET {TARGET}, iat {apart} s from the gateway's time"));
             let answer = self.send(&request);
             if !self.client.learn(&answer, sent, self.reading(), attempt)? {
                 return Ok(request);
@@ -191,20 +194,27 @@ impl World {
     }
 }
 
-fn main() -> Result<(), Failure> {
+/// Everything that happens.
+fn story() -> Result<Vec<String>, Failure> {
     let mut world = World::new()?;
-    println!("The first call: no nonce yet, and a clock that is {} s slow.", SLOW.as_secs());
+    let slow = SLOW.as_secs();
+    world.told.push(format!("The first call: no nonce yet, and a clock that is {slow} s slow."));
     let request = world.call()?;
-    println!("A thief sends the same bytes again.");
-    let answer = world.send(&request);
-    assert_eq!(answer.status, 401, "a proof counts once");
-    println!("The next call: the nonce and the time are known.");
+    world.told.push("A thief sends the same bytes again.".to_owned());
+    world.send(&request);
+    world.told.push("The next call: the nonce and the time are known.".to_owned());
     world.pass(1000);
     world.call()?;
-    println!("Ten minutes later: the nonce is too old.");
+    world.told.push("Ten minutes later: the nonce is too old.".to_owned());
     world.pass(600_000);
     world.call()?;
-    println!("Live proofs: {}.", world.gateway.live.live());
+    Ok(world.told)
+}
+
+fn main() -> Result<(), Failure> {
+    for line in story()? {
+        println!("{line}");
+    }
     Ok(())
 }
 
@@ -218,7 +228,17 @@ fn date(now: UnixTime) -> String {
     httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(now.as_secs()))
 }
 
+/// README.md shows the beginning of it.
 #[test]
-fn both_sides_come_to_terms() -> Result<(), Failure> {
-    main()
+fn the_readme_tells_it() -> Result<(), Failure> {
+    let told = story()?;
+    let statuses: Vec<&str> =
+        told.iter().filter(|line| line.contains("DPoP-Nonce")).filter_map(|line| line.get(4..7)).collect();
+    assert_eq!(statuses, ["401", "200", "401", "200", "401", "200"]);
+    let readme = include_str!("../../README.md");
+    let shown = readme.split("```text\n").find(|block| block.starts_with(&told[0])).unwrap_or_default();
+    let shown: Vec<&str> = shown.lines().take_while(|line| *line != "…").collect();
+    assert_eq!(shown, told[..shown.len()]);
+    assert!(shown.len() > 10);
+    Ok(())
 }

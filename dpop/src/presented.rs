@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(presented.map(|both| (both.token, both.proof)), expect, "{authorization:?} {proofs:?}");
     }
 
-    /// DPP-20, ERR-06; list A: no proof, more than one, the Bearer scheme.
+    /// ERR-06; list A: no proof, more than one, the Bearer scheme.
     #[test]
     fn one_token_and_one_proof() {
         check(&["DPoP abc"], &["p"], Ok(("abc", "p")));

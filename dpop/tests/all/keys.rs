@@ -40,7 +40,7 @@ macro_rules! backends {
 
 backends!(aws_lc_rs, ring, p256);
 
-/// DPP-06, DPP-07.
+/// DPP-06: PKCS#8 goes from one to the other.
 #[test]
 fn what_one_writes_all_read() {
     for key in generated() {

@@ -12,7 +12,7 @@ use crate::{
 
 cases! { form, claims, htu_is_plain_text, more_than_is_asked_for }
 
-/// DPP-20, ERR-06; RFC 9449, 4.3 (1) and 7.1.
+/// ERR-06; RFC 9449, 4.3 (1) and 7.1.
 #[test]
 fn headers() {
     let gateway = Gateway::new();

@@ -150,7 +150,7 @@ impl ProofSigner for Remote<'_> {
     }
 }
 
-/// DPP-07: a platform's key store may take its time.
+/// RFC 9449, 11.2: a platform's key store may take its time.
 #[test]
 fn keys_elsewhere_may_take_their_time() {
     let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
