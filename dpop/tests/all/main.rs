@@ -1,5 +1,6 @@
 //! What the crate as a whole promises: RFC examples, refusals by name, other implementations.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![cfg(all(feature = "aws-lc-rs", feature = "ring", feature = "p256"))]
 
 mod forge;
