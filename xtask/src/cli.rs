@@ -118,6 +118,22 @@ Examples:
   cargo xtask suite --fetch
   cargo xtask suite --draft 2020-12 --only unevaluated")]
     Suite(SuiteArgs),
+    /// Ask other implementations about our DPoP proofs, and ours about theirs.
+    ///
+    /// Installs `jose` by npm and `jwcrypto` by pip into target/oracles, unless they are there. Each judges
+    /// the proofs of dpop/vectors/ours.json, which has to come out as the file says, but for the cases that
+    /// dpop/vectors/differences.json names; and makes proofs of its own, good ones and broken ones, which the
+    /// verifier of `exchange-dpop` has to answer as their file says.
+    #[command(after_help = "Exit codes:
+  0  all agree, but for the known differences
+  1  they do not: a new difference, a known one that is none, one of their proofs answered otherwise
+  2  Node.js, npm, Python, pip or the network is missing; the output says which
+
+Examples:
+  cargo xtask oracles
+  cargo xtask oracles --json
+  cargo xtask oracles --write       also replace dpop/vectors/jose.json and jwcrypto.json")]
+    Oracles(OraclesArgs),
     /// Run everything that CI checks.
     ///
     /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
@@ -190,6 +206,17 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<String>,
     /// Print JSON, one object a draft: parts, files, what is wrong, times
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `oracles`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OraclesArgs {
+    /// Replace the committed files by those that were just made, when they are answered as they say
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Print JSON, one object an oracle: what it judges otherwise, what we answer otherwise
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -9,6 +9,7 @@ mod ci;
 mod cli;
 mod compare;
 mod drift;
+mod oracles;
 mod problem;
 mod regen;
 mod repository;
@@ -80,6 +81,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Test(args) => test::run(args, root).into(),
         Command::Compare(args) => compare::run(args, root).into(),
         Command::Suite(args) => suite::run(args, root).into(),
+        Command::Oracles(args) => oracles::run(args, root).into(),
         Command::Ci(args) => ci::run(args, root).into(),
     }
 }

@@ -3,36 +3,50 @@
 //!
 //! `UPDATE=1 cargo test -p exchange-dpop --all-features --test all vectors` signs ours anew.
 
-use std::{collections::BTreeMap, env, fs, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::PathBuf,
+};
 
-use exchange_dpop::Refusal;
+use exchange_dpop::{NonceIssuer, Refusal, UnixTime};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN},
-    gateway::{Answer, verdict},
+    gateway::{Answer, Gateway, Request, verdict},
     list_a, list_b, list_c,
 };
+
+/// Those who wrote the other two files.
+const ORACLES: [&str; 2] = ["jose", "jwcrypto"];
 
 /// Longer proofs are left out of the file: they are repetitions of one letter.
 const LONGEST: usize = 9000;
 
 /// A file of vectors.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Vectors {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     method: String,
     url: String,
     now: u64,
     token: String,
     nonce: String,
+    previous_nonce: String,
     jkt: String,
     cases: Vec<Case>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Case {
     name: String,
     answer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jkt: Option<String>,
     proof: String,
 }
 
@@ -62,21 +76,26 @@ fn ours() -> Vectors {
     let mut cases = vec![Case {
         name: "as it should be".into(),
         answer: "accepted".into(),
+        jkt: None,
         proof: forge::Draft::good().proof(),
     }];
     cases.extend(
         lists.into_iter().filter(|(_, proof, _)| proof.len() <= LONGEST).map(|(name, proof, answer)| Case {
             name: name.into(),
             answer: word(answer),
+            jkt: None,
             proof,
         }),
     );
+    let nonce = |now| forge::issuer().issue(UnixTime::from_secs(now)).as_str().to_owned();
     Vectors {
+        by: None,
         method: METHOD.into(),
         url: format!("{ORIGIN}{PATH}"),
         now: NOW,
         token: TOKEN.into(),
-        nonce: forge::issuer().issue(exchange_dpop::UnixTime::from_secs(NOW)).as_str().into(),
+        nonce: nonce(NOW),
+        previous_nonce: nonce(NOW - NonceIssuer::WINDOW.as_secs()),
         jkt: forge::client().public_key().thumbprint().to_string(),
         cases,
     }
@@ -99,6 +118,64 @@ fn our_vectors() {
         assert_eq!(word(verdict(&case.proof)), case.answer, "{}", case.name);
     }
     assert_eq!(unsigned(file), unsigned(now));
+}
+
+/// DPP-02 to DPP-06, DPP-15: proofs of other implementations, good ones and broken ones, get the answers that the
+/// files name. Nobody's key is ours.
+#[test]
+fn theirs() {
+    let ours = read("ours.json");
+    for oracle in ORACLES {
+        let Vectors { by, cases, jkt, .. } = read(&format!("{oracle}.json"));
+        assert!(
+            by.is_some_and(|by| by.starts_with(oracle)) && jkt != ours.jkt && cases.len() >= 40,
+            "{oracle}"
+        );
+        let wrong: Vec<String> = cases
+            .iter()
+            .filter_map(|case| {
+                let mut gateway = Gateway::new();
+                gateway.bound = case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap();
+                let answer = word(gateway.ask(&Request::with(&*case.proof)));
+                (answer != case.answer).then(|| format!("{}: {answer}, not {}", case.name, case.answer))
+            })
+            .collect();
+        assert_eq!(wrong, [""; 0], "{oracle}");
+        let head = |vectors: Vectors| Vectors { by: None, jkt: String::new(), cases: Vec::new(), ..vectors };
+        assert_eq!(head(read(&format!("{oracle}.json"))), head(read("ours.json")), "{oracle}");
+    }
+}
+
+/// First cells of the table under a heading of the README, without their quotes.
+fn table(heading: &str) -> BTreeSet<String> {
+    let page = fs::read_to_string(path("README.md")).unwrap();
+    let section = page.split("\n## ").find_map(|section| section.strip_prefix(heading)).unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
+    // A head and a line below it.
+    rows.skip(1).map(|(cell, _)| cell.trim_matches('`').to_owned()).collect()
+}
+
+/// The README explains every word that the files use, and no other.
+#[test]
+fn the_words_are_explained() {
+    let files = ["ours", "jose", "jwcrypto"].map(|name| read(&format!("{name}.json")));
+    let words: BTreeSet<String> =
+        files.into_iter().flat_map(|file| file.cases).map(|case| case.answer).collect();
+    assert_eq!(table("The words"), words);
+}
+
+/// The README gives a reason for every difference, and names a case once.
+#[test]
+fn the_differences_are_explained() {
+    let text = fs::read_to_string(path("differences.json")).unwrap();
+    let differences: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).unwrap();
+    assert!(differences.keys().eq(ORACLES), "{differences:?}");
+    let names: BTreeSet<String> = differences.into_values().flatten().collect();
+    assert_eq!(table("Known differences"), names);
+    let ours = read("ours.json").cases;
+    for name in &names {
+        assert_eq!(ours.iter().filter(|case| case.name == *name).count(), 1, "{name}");
+    }
 }
 
 /// At least 60 cases, and every answer that a proof alone can get.
