@@ -141,6 +141,8 @@ sealed = jwe.JWE(json.dumps(claims), json.dumps({"alg": "dir", "enc": "A256GCM"}
 sealed.add_recipient(jwk.JWK.generate(kty="oct", size=256))
 stripped = base64url_encode(base64url_decode(zero_x["x"])[1:])
 plain = of(key)
+# Has the form of a private half, and is nobody's.
+private = base64url_encode(bytes([7] * 32))
 named = {"kid": "1", "use": "sig", "alg": "ES256", "key_ops": ["verify"]}
 escaped = json.dumps(claims).replace("/", "\\/").replace(method, "\\u0050OST")
 ship = {**claims, "note": "Größe 船 🚀"}
@@ -180,7 +182,7 @@ made = [
     ("encrypted", "proof-parts", sealed.serialize(compact=True)),
     ("critical extension", "crit", head(crit=["b64"], b64=True)),
     ("without jwk", "jwk-missing", sign(key, without(header, "jwk"), claims)),
-    ("private jwk", "jwk-private", of(other, **other.export(as_dict=True))),
+    ("private jwk", "jwk-private", of(key, d=private)),
     ("key of P-384", "jwk-crv", head(jwk=public(p384))),
     ("key of RSA", "jwk-kty", head(jwk=public(rsa))),
     ("signed by another key", "signature", sign(other, header, claims)),

@@ -3,7 +3,7 @@
 //! `jose` (JavaScript) and `jwcrypto` (Python) are installed below `target/` ([`tools`]). Their scripts in
 //! `dpop/vectors/` judge `ours.json` and make proofs of their own; what they say is compared with the answers
 //! and the known differences ([`compare`]), their proofs are put to the example `judge` of `exchange-dpop`.
-//! What comes of it is shown by [`print`]. Nothing else needs either language.
+//! What comes of it is shown by [`mod@print`]. Nothing else needs either language.
 
 mod compare;
 mod print;

@@ -129,6 +129,82 @@ fn the_gateway_takes_it() {
     assert_eq!(verdict(now(prover.prove(&request)).unwrap().into_string()), Answer::Accepted);
 }
 
+/// Whatever character of a proof is changed into whichever other, it is no proof any more.
+#[test]
+fn no_character_can_be_changed() {
+    let proof = forge::Draft::good().proof();
+    for at in 0..proof.len() {
+        for other in ["A", "Q", "-", "."] {
+            let mut changed = proof.clone();
+            changed.replace_range(at..=at, other);
+            if changed != proof {
+                let answer = verdict(&changed);
+                assert!(matches!(answer, Answer::Form(_)), "{at} {other}: {answer:?}");
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        cases: 64, failure_persistence: None, ..Default::default()
+    })]
+
+    /// DPP-01, DPP-03 to DPP-05, DPP-08: what is made for a request is accepted for it, and for nothing that
+    /// differs in one point.
+    #[test]
+    fn a_proof_is_for_one_request(
+        method in "[A-Z!#$%&'*+.^_`|~-]{1,12}",
+        host in "[a-zA-Z0-9.-]{1,20}",
+        port in proptest::option::of(1u16..),
+        path in "(/[a-zA-Z0-9._~!$&'()*+,;=:@%-]{0,12}){1,4}",
+        query in "[a-z=&/?]{0,10}",
+        nonce in "[!#-\\[\\]-~]{1,40}",
+        token in "[A-Za-z0-9._~+/-]{1,60}={0,2}",
+        seconds in 1_000_000u64..4_000_000_000,
+        off in -30i64..=30,
+    ) {
+        use exchange_dpop::{Expected, Origin, SignedProof, Target, TokenHash, Window};
+
+        let authority = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
+        let htu = Htu::of(&format!("https://{authority}{path}?{query}")).unwrap();
+        let (nonce, token) = (Nonce::new(&nonce).unwrap(), AccessToken::new(token).unwrap());
+        let iat = UnixTime::from_secs(seconds);
+        let request = ProofRequest { method: &method, htu: &htu, iat, nonce: Some(&nonce), token: Some(token.hash()) };
+        let key = forge::client();
+        let bound = key.public_key().thumbprint();
+        let proof = Prover::new(key, SystemRandom).prove_now(&request).unwrap();
+        let signed = SignedProof::read(proof.as_str(), &Es256).unwrap();
+        proptest::prop_assert_eq!(signed.nonce(), Some(nonce.as_str()));
+
+        let origin = Origin::of(&format!("https://{authority}")).unwrap();
+        let target = format!("{path}?{query}");
+        let expected = Expected {
+            method: &method,
+            target: Target::Request(&origin, &target),
+            now: UnixTime::from_secs(seconds.strict_add_signed(off)),
+            window: Window::GATEWAY,
+            key: Some(&bound),
+            token: Some(token.hash()),
+        };
+        let check = |expected: Expected<'_>| signed.clone().check(&expected).err();
+        let (longer, other) = (format!("{method}X"), TokenHash::of("other"));
+        let stranger = forge::key(2).public_key().thumbprint();
+        let elsewhere = format!("{path}/?{query}");
+        let later = UnixTime::from_secs(seconds + 31);
+        let refusals = [
+            check(expected),
+            check(Expected { method: &longer, ..expected }),
+            check(Expected { target: Target::Request(&origin, &elsewhere), ..expected }),
+            check(Expected { now: later, ..expected }),
+            check(Expected { key: Some(&stranger), ..expected }),
+            check(Expected { token: Some(&other), ..expected }),
+        ];
+        use exchange_dpop::claims::ClaimRefusal::{Ath, Htm, Htu as Url, Key, Old};
+        proptest::prop_assert_eq!(refusals, [None, Some(Htm), Some(Url), Some(Old), Some(Key), Some(Ath)]);
+    }
+}
+
 /// A key that somebody else holds, and answers later.
 struct Remote<'a>(&'a KeyPair);
 
