@@ -131,11 +131,13 @@ impl SignedProof {
 
 /// What is signed, and the three parts.
 fn parts(proof: &str) -> Result<(&str, [&str; 3]), FormRefusal> {
-    let mut dots = proof.bytes().enumerate().filter(|(_, byte)| *byte == b'.').map(|(at, _)| at);
-    let (Some(first), Some(second), None) = (dots.next(), dots.next(), dots.next()) else {
+    let (header, rest) = proof.split_once('.').ok_or(FormRefusal::Parts)?;
+    let (claims, signature) = rest.split_once('.').ok_or(FormRefusal::Parts)?;
+    if signature.contains('.') {
         return Err(FormRefusal::Parts);
-    };
-    Ok((&proof[..second], [&proof[..first], &proof[first + 1..second], &proof[second + 1..]]))
+    }
+    let signed = &proof[..header.len() + 1 + claims.len()];
+    Ok((signed, [header, claims, signature]))
 }
 
 /// The key of a header that is a proof's.

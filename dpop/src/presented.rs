@@ -3,6 +3,8 @@
 //! RFC 9449, 4.3 (1), 7.1 and 7.2; DPP-20, ERR-06. This is the look at the headers; whether the proof is any
 //! good is asked in [`crate::form`].
 
+use std::fmt;
+
 use crate::grammar::is_token68;
 
 /// Token and proof of a request, as they stand in its headers.
@@ -12,6 +14,13 @@ pub struct Presented<'a> {
     pub token: &'a str,
     /// The proof.
     pub proof: &'a str,
+}
+
+/// Shows the lengths alone.
+impl fmt::Debug for Presented<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Presented({} and {} bytes)", self.token.len(), self.proof.len())
+    }
 }
 
 /// Why a request brings no token with a proof.
@@ -149,6 +158,12 @@ mod tests {
         let all = [NoToken, SeveralTokens, Bearer, Scheme, Token, NoProof, SeveralProofs];
         let required: Vec<_> = all.into_iter().filter(|each| each.is_proof_required()).collect();
         assert_eq!(required, [Bearer, NoProof]);
+    }
+
+    #[test]
+    fn nothing_prints_a_token() {
+        let presented = presented([&b"DPoP secret"[..]], [&b"proof"[..]]);
+        assert_eq!(format!("{presented:?}"), "Ok(Presented(6 and 5 bytes))");
     }
 
     #[test]
