@@ -104,20 +104,30 @@ fn ours() -> Vectors {
 /// DPP-15, DPP-16: the file says of each case what the lists say, and so do we.
 #[test]
 fn our_vectors() {
-    let now = ours();
+    let mut now = ours();
+    let mut file = read("ours.json");
+    keep_signatures(&mut now, &file);
     if env::var_os("UPDATE").is_some() {
         fs::write(path("ours.json"), serde_json::to_string_pretty(&now).unwrap() + "\n").unwrap();
+        file = read("ours.json");
     }
-    let file = read("ours.json");
-    let answers = |vectors: &Vectors| -> Vec<(String, String)> {
-        vectors.cases.iter().map(|case| (case.name.clone(), case.answer.clone())).collect()
-    };
-    assert_eq!(answers(&file), answers(&now), "UPDATE=1 writes the file anew");
-    let unsigned = |vectors: Vectors| Vectors { cases: Vec::new(), ..vectors };
     for case in &file.cases {
         assert_eq!(word(verdict(&case.proof)), case.answer, "{}", case.name);
     }
-    assert_eq!(unsigned(file), unsigned(now));
+    assert_eq!(file, now, "UPDATE=1 writes the file anew");
+}
+
+/// No two signatures are alike: where all else of a proof is what the file has, the file's is kept.
+fn keep_signatures(now: &mut Vectors, file: &Vectors) {
+    let signed =
+        |proof: &str| proof.rsplit_once('.').map(|(signed, signature)| (signed.to_owned(), signature.len()));
+    let known = |case: &Case| {
+        let same = |other: &&Case| other.name == case.name && signed(&other.proof) == signed(&case.proof);
+        file.cases.iter().find(same).map(|other| other.proof.clone())
+    };
+    for case in &mut now.cases {
+        case.proof = known(case).unwrap_or_else(|| case.proof.clone());
+    }
 }
 
 /// DPP-02 to DPP-06, DPP-15: proofs of other implementations, good ones and broken ones, get the answers that the
