@@ -114,13 +114,21 @@ fn our_vectors() {
     for case in &file.cases {
         assert_eq!(word(verdict(&case.proof)), case.answer, "{}", case.name);
     }
-    assert_eq!(file, now, "UPDATE=1 writes the file anew");
+    let stale: Vec<&str> = file
+        .cases
+        .iter()
+        .zip(&now.cases)
+        .filter(|(a, b)| a != b)
+        .map(|(case, _)| case.name.as_str())
+        .collect();
+    assert_eq!(stale, [""; 0], "UPDATE=1 writes the file anew");
+    assert_eq!(file, now);
 }
 
-/// No two signatures are alike: where all else of a proof is what the file has, the file's is kept.
+/// No two signatures are alike, nor as long in DER: where all else of a proof is what the file has, the
+/// file's is kept.
 fn keep_signatures(now: &mut Vectors, file: &Vectors) {
-    let signed =
-        |proof: &str| proof.rsplit_once('.').map(|(signed, signature)| (signed.to_owned(), signature.len()));
+    let signed = |proof: &str| proof.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
     let known = |case: &Case| {
         let same = |other: &&Case| other.name == case.name && signed(&other.proof) == signed(&case.proof);
         file.cases.iter().find(same).map(|other| other.proof.clone())
