@@ -242,12 +242,19 @@ mod tests {
         let good = der(&number(32, 0x7f), &number(32, 0x01));
         let mut long = good.clone();
         long.splice(1..2, [0x81, good[1]]);
-        let refused: [(&str, Vec<u8>); 10] = [
+        let of_length = |by: i8| {
+            let mut der = good.clone();
+            der[1] = der[1].wrapping_add_signed(by);
+            der
+        };
+        let refused: [(&str, Vec<u8>); 12] = [
             ("nothing", vec![]),
             ("raw", vec![0x11; 64]),
             ("cut", good[..good.len() - 1].to_vec()),
             ("more behind", [&good[..], &[0]].concat()),
             ("long length", long),
+            ("a length too long", of_length(1)),
+            ("a length too short", of_length(-1)),
             ("negative", der(&high, &number(1, 1))),
             ("zero", der(&[0], &number(1, 1))),
             ("no digits", der(&[], &number(1, 1))),

@@ -1,8 +1,9 @@
 //! Private keys of all backends: what one writes, all read; what one signs, all verify.
 
 use exchange_dpop::{
-    ProofSigner, PublicKey, SignNow, Signature, Verifier,
+    ProofSigner, PublicKey, SignNow, Signature, SignedProof, Verifier,
     backend::{KeyError, aws_lc_rs, p256, ring},
+    form::FormRefusal,
 };
 
 const MESSAGE: &[u8] = b"header.claims";
@@ -95,6 +96,18 @@ fn keys_differ() {
     let (one, two) = (generated(), generated());
     for (one, two) in one.iter().zip(&two) {
         assert_ne!(one.public, two.public, "{}", one.name);
+    }
+}
+
+/// A verifier is as good as a reference to one.
+#[test]
+fn verifiers_can_be_chosen_at_run_time() {
+    let proof = crate::forge::Draft::good();
+    let broken = proof.signature(|signature| [&signature[1..], &[0]].concat());
+    for (name, verifier) in verifiers() {
+        let verifier: &dyn Verifier = &*verifier;
+        assert!(SignedProof::read(&proof.proof(), &verifier).is_ok(), "{name}");
+        assert_eq!(SignedProof::read(&broken, &verifier).err(), Some(FormRefusal::Signature), "{name}");
     }
 }
 

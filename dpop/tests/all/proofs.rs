@@ -117,6 +117,21 @@ fn no_two_proofs_are_alike() {
     assert!(ids.len() == 200 && ids.iter().all(|id| id.len() == 16));
 }
 
+/// What a proof takes is known beforehand: no room is left over, and none was missing.
+#[test]
+fn a_proof_fills_its_room() {
+    let (nonce, token) = (Nonce::new("nonce").unwrap(), AccessToken::new(forge::TOKEN).unwrap());
+    let prover = Prover::new(forge::client(), SystemRandom);
+    for path in ["", "/a", "/ab", "/abc"] {
+        let htu = Htu::of(&format!("https://gateway.example{path}")).unwrap();
+        let full = ProofRequest { nonce: Some(&nonce), token: Some(token.hash()), ..request(&htu) };
+        for request in [request(&htu), full] {
+            let text = prover.prove_now(&request).unwrap().into_string();
+            assert_eq!(text.capacity(), text.len());
+        }
+    }
+}
+
 /// DPP-01 to DPP-05, DPP-08: what the client makes, the gateway takes.
 #[test]
 fn the_gateway_takes_it() {
