@@ -212,6 +212,7 @@ mod tests {
             ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
             ("http://[::1]:8080/a", "http://[::1]:8080/a"),
             ("http://[2001:DB8::1]/a", "http://[2001:db8::1]/a"),
+            ("http://[::]/a", "http://[::]/a"),
             ("https://gateway.example", "https://gateway.example/"),
             ("https://gateway.example?a=b", "https://gateway.example/"),
             ("https://gateway.example#a", "https://gateway.example/"),
@@ -270,10 +271,13 @@ mod tests {
         ] {
             assert_eq!(Origin::of(url).as_ref().map(Origin::as_str), origin.as_ref().copied(), "{url}");
         }
-        assert_eq!(
-            Htu::of("https://a.example:8443/b/c").unwrap().origin().as_str(),
-            "https://a.example:8443"
-        );
+        for (url, origin) in [
+            ("https://a.example:8443/b/c", "https://a.example:8443"),
+            ("http://a/b//c", "http://a"),
+            ("https://a", "https://a"),
+        ] {
+            assert_eq!(Htu::of(url).unwrap().origin().as_str(), origin);
+        }
     }
 
     /// DPP-08: the gateway compares plain text.
