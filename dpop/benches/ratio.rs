@@ -1,0 +1,89 @@
+//! The ratios that a processor whose clock goes up and down would spoil: for each backend, bare signature, proof,
+//! bare verification and whole verification in short turns, and the best turn of each.
+//!
+//! `cargo bench -p exchange-dpop --all-features --bench ratio`
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark that cannot go on stops")]
+
+#[path = "setup/call.rs"]
+mod call;
+
+use std::{hint::black_box, time::Instant};
+
+use call::{Call, message};
+use exchange_dpop::{Prover, SignNow, SystemRandom, Verifier};
+
+const ROUNDS: usize = 150;
+/// Runs in a turn.
+const RUNS: u32 = 50;
+
+/// Microseconds of one run, in the best turn.
+#[derive(Clone, Copy)]
+struct Best(f64);
+
+impl Best {
+    fn turn(&mut self, mut run: impl FnMut()) {
+        let start = Instant::now();
+        (0..RUNS).for_each(|_| run());
+        self.0 = self.0.min(start.elapsed().as_secs_f64() * 1e6 / f64::from(RUNS));
+    }
+}
+
+/// One backend, and what it took so far.
+struct Contest<K, V> {
+    name: &'static str,
+    prover: Prover<K, SystemRandom>,
+    verifier: V,
+    best: [Best; 4],
+}
+
+/// What is measured of every backend alike.
+trait Turn {
+    fn turn(&mut self, call: &Call);
+    fn print(&self);
+}
+
+impl<K: SignNow, V: Verifier> Turn for Contest<K, V> {
+    fn turn(&mut self, call: &Call) {
+        let Self { prover, verifier, best: [sign, prove, verify, check], .. } = self;
+        let (key, message) = (prover.signer(), message());
+        let (public, signature) = (key.public_key(), key.sign_now(&message).unwrap());
+        let (thumbprint, proof) = (public.thumbprint(), prover.prove_now(&call.request()).unwrap());
+        sign.turn(|| _ = black_box(key.sign_now(black_box(&message)).unwrap()));
+        prove.turn(|| _ = black_box(prover.prove_now(black_box(&call.request())).unwrap()));
+        verify.turn(|| assert!(verifier.verify(black_box(public), black_box(&message), &signature)));
+        check.turn(|| call.verify(black_box(proof.as_str()), &thumbprint, verifier));
+    }
+
+    fn print(&self) {
+        let [sign, prove, verify, check] = self.best.map(|best| best.0);
+        println!(
+            "| {} | {sign:.1} | {prove:.1} | {:.3} | {verify:.1} | {check:.1} | {:.3} |",
+            self.name,
+            prove / sign,
+            check / verify
+        );
+    }
+}
+
+macro_rules! contest {
+    ($name:ident) => {{
+        use exchange_dpop::backend::$name::{Es256, KeyPair};
+        Box::new(Contest {
+            name: stringify!($name),
+            prover: Prover::new(KeyPair::generate().unwrap(), SystemRandom),
+            verifier: Es256,
+            best: [Best(f64::INFINITY); 4],
+        }) as Box<dyn Turn>
+    }};
+}
+
+fn main() {
+    let call = Call::new();
+    let mut contests = [contest!(aws_lc_rs), contest!(ring), contest!(p256)];
+    for _ in 0..ROUNDS {
+        contests.iter_mut().for_each(|contest| contest.turn(&call));
+    }
+    println!("| µs | sign | proof | ratio | verify | whole | ratio |\n|---|---|---|---|---|---|---|");
+    contests.iter().for_each(|contest| contest.print());
+}
