@@ -8,7 +8,7 @@ use std::{collections::HashMap, hint::black_box, time::Duration};
 
 use divan::{Bencher, counter::ItemsCount};
 use exchange_dpop::{
-    LiveProofs, UnixTime,
+    LiveProofs, Thumbprint, UnixTime,
     live::{Candidate, Caps, LiveRefusal},
 };
 
@@ -16,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-const KEY: [u8; 32] = [7; 32];
+const KEY: Thumbprint = Thumbprint::from_bytes([7; 32]);
 const THUMBPRINT: &str = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
 const LIFETIME: Duration = Duration::from_secs(30);
 const LIVE: u32 = 100_000;

@@ -5,7 +5,7 @@
 //! enabled, in this order; with none of them, keys and verifiers are the caller's own.
 //!
 //! AWS-LC is the default: it clears the memory of its keys, and it is the fastest of the three, by a little.
-//! ring makes a program a quarter as large and builds in two fifths of the time, but clears nothing. p256
+//! ring makes a program a quarter as large and builds in two fifths of the time, but leaves copies of its keys behind. p256
 //! clears its keys, needs no C compiler and signs deterministically (RFC 6979), at a third of the speed.
 //! `BENCHMARKS.md` has the figures.
 //!

@@ -7,7 +7,7 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    form::SignedProof,
+    form::{Claim, SignedProof},
     key::Thumbprint,
     live::Candidate,
     target::Target,
@@ -18,26 +18,6 @@ use crate::{
 /// Bytes that a `jti` may have. 96 random bits (DPP-03) take 16 characters of base64url, the densest
 /// spelling in use; nobody needs more than 256.
 pub const JTI_BYTES: std::ops::RangeInclusive<usize> = 16..=256;
-
-/// A claim as it stands in a proof.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Claim<T> {
-    Missing,
-    /// Of another type.
-    Malformed,
-    Is(T),
-}
-
-/// The claims that a proof has, of their types, and not checked.
-#[derive(Clone)]
-pub(crate) struct Claims {
-    pub(crate) jti: Claim<String>,
-    pub(crate) htm: Claim<String>,
-    pub(crate) htu: Claim<String>,
-    pub(crate) iat: Claim<u64>,
-    pub(crate) ath: Claim<String>,
-    pub(crate) nonce: Claim<String>,
-}
 
 /// What a proof has to be for.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +89,8 @@ pub struct CheckedProof {
     thumbprint: Thumbprint,
     jti: String,
     iat: u64,
+    /// How long past `iat` it would be accepted.
+    lifetime: Duration,
 }
 
 impl SignedProof {
@@ -144,7 +126,7 @@ impl SignedProof {
         if !JTI_BYTES.contains(&jti.len()) || jti.chars().any(char::is_control) {
             return Err(ClaimRefusal::Jti);
         }
-        Ok(CheckedProof { thumbprint, jti, iat })
+        Ok(CheckedProof { thumbprint, jti, iat, lifetime: expected.window.past })
     }
 }
 
@@ -189,11 +171,12 @@ impl CheckedProof {
         self.iat
     }
 
-    /// What [`LiveProofs::admit`](crate::LiveProofs::admit) asks for: whose room the proof takes, and how long
-    /// past its `iat` it counts ([`Window::past`]).
+    /// What [`LiveProofs::admit`](crate::LiveProofs::admit) asks for, and whose room the proof takes. It counts
+    /// for as long as the window that it was checked with would accept it ([`Window::past`]; DPP-18).
     #[must_use]
-    pub fn candidate<'a>(&'a self, member: Option<&'a str>, lifetime: Duration) -> Candidate<'a> {
-        Candidate { key: self.thumbprint.as_bytes(), jti: &self.jti, member, iat: self.iat, lifetime }
+    pub fn candidate<'a>(&'a self, member: Option<&'a str>) -> Candidate<'a> {
+        let Self { thumbprint, jti, iat, lifetime } = self;
+        Candidate { key: thumbprint, jti, member, iat: *iat, lifetime: *lifetime }
     }
 }
 
@@ -201,12 +184,5 @@ impl CheckedProof {
 impl fmt::Debug for CheckedProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("CheckedProof").field(&self.thumbprint).finish()
-    }
-}
-
-/// Shows whose it is.
-impl fmt::Debug for SignedProof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SignedProof").field(&self.thumbprint).finish()
     }
 }

@@ -4,11 +4,10 @@
 //! has been believed yet: the nonce comes next ([`crate::nonce`]), then the claims ([`crate::claims`]).
 //! The signature is verified last, so that garbage costs no cryptography.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use crate::{
     base64url,
-    claims::{Claim, Claims},
     json::{self, Json, NotAnObject},
     key::{KeyRefusal, PublicKey, Thumbprint},
     signer::{Signature, Verifier},
@@ -24,6 +23,26 @@ pub const MAX_BYTES: usize = 8 * 1024;
 pub struct SignedProof {
     pub(crate) thumbprint: Thumbprint,
     pub(crate) claims: Claims,
+}
+
+/// A claim as it stands in a proof.
+#[derive(Clone)]
+pub(crate) enum Claim<T> {
+    Missing,
+    /// Of another type.
+    Malformed,
+    Is(T),
+}
+
+/// The claims that a proof has, of their types, and not checked.
+#[derive(Clone)]
+pub(crate) struct Claims {
+    pub(crate) jti: Claim<String>,
+    pub(crate) htm: Claim<String>,
+    pub(crate) htu: Claim<String>,
+    pub(crate) iat: Claim<u64>,
+    pub(crate) ath: Claim<String>,
+    pub(crate) nonce: Claim<String>,
 }
 
 /// Why a text is no proof: `invalid_dpop_proof`, without a challenge (DPP-16).
@@ -126,6 +145,13 @@ impl SignedProof {
             Claim::Is(nonce) => Some(nonce),
             Claim::Missing | Claim::Malformed => None,
         }
+    }
+}
+
+/// Shows whose it is.
+impl fmt::Debug for SignedProof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SignedProof").field(&self.thumbprint).finish()
     }
 }
 

@@ -123,29 +123,9 @@ impl<'de> Visitor<'de> for Reader<'_> {
 }
 
 /// A member's name, borrowed where it is written without escapes.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Name<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
-            }
-        }
-        input.deserialize_str(Text)
-    }
-}
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Compares each with each where they are few, and sorted neighbours where somebody sent many.
 fn unique(members: &Members<'_>) -> bool {

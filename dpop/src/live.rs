@@ -59,7 +59,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use self::forgotten::Forgotten;
-use crate::UnixTime;
+use crate::{Thumbprint, UnixTime};
 
 /// How many proofs may be live at once. Zero counts as one: something live is needed to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ impl Caps {
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// The RFC 7638 thumbprint of the key it is signed with.
-    pub key: &'a [u8; 32],
+    pub key: &'a Thumbprint,
     /// Its `jti`, as it stands in the claims: compared byte by byte.
     pub jti: &'a str,
     /// Whose room it takes; `None` where proofs have no member (an identity provider's endpoints).
@@ -205,7 +205,7 @@ impl LiveProofs {
         if end > now + Self::FURTHEST_END {
             return Err(LiveRefusal::TooFarAhead);
         }
-        let name = named(proof.key, proof.jti);
+        let name = named(proof.key.as_bytes(), proof.jti);
         if self.names.contains(&name) {
             return Err(LiveRefusal::Replayed);
         }

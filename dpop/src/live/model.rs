@@ -2,7 +2,7 @@
 //! property tests hold [`LiveProofs`](super::LiveProofs) to.
 
 use super::{Candidate, Caps, Forgotten, LiveProofs, LiveRefusal, until_after};
-use crate::UnixTime;
+use crate::{Thumbprint, UnixTime};
 
 pub(super) struct Model {
     caps: Caps,
@@ -13,7 +13,7 @@ pub(super) struct Model {
 
 #[derive(Clone, PartialEq)]
 struct Record {
-    key: [u8; 32],
+    key: Thumbprint,
     jti: String,
     member: Option<String>,
     end: UnixTime,

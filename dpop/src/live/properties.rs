@@ -10,7 +10,7 @@ use super::{
     *,
 };
 
-const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
+const KEYS: [Thumbprint; 2] = [Thumbprint::from_bytes([1; 32]), Thumbprint::from_bytes([2; 32])];
 const JTIS: [&str; 4] = ["a", "b", "c", "d"];
 const MEMBERS: [Option<&str>; 4] = [None, Some("ada"), Some("bob"), Some("eve")];
 

@@ -4,7 +4,7 @@ use super::*;
 
 /// 2026-01-15, a whole second.
 const T0: u64 = 1_768_435_200;
-const KEY: [u8; 32] = [1; 32];
+const KEY: Thumbprint = Thumbprint::from_bytes([1; 32]);
 const SECOND: i64 = 1_000_000_000;
 
 /// Nanoseconds after `T0`.
@@ -133,7 +133,7 @@ fn a_replay_is_refused_at_every_offset() {
 /// DPP-18, DPP-19: names are of one key, and other `iat`s make no other proof.
 #[test]
 fn a_jti_belongs_to_a_key() {
-    let (other, nul) = ([2; 32], "a\0");
+    let (other, nul) = (Thumbprint::from_bytes([2; 32]), "a\0");
     let full = Duration::from_secs(30) + Duration::from_nanos(1);
     check(
         &mut caps(3, 9),
@@ -246,8 +246,7 @@ fn a_clock_far_ahead_is_recovered_from() {
 fn a_member_has_600() {
     let mut live = LiveProofs::new(Caps::GATEWAY);
     for i in 0..600_u32 {
-        let mut key = KEY;
-        key[0] = (i % 7) as u8;
+        let key = Thumbprint::from_bytes([(i % 7) as u8; 32]);
         let jti = i.to_string();
         // Ten arrive each second and are issued by a clock 5 s ahead.
         let second = i64::from(i / 10);

@@ -79,7 +79,7 @@ impl Gateway {
             Ok(checked) => checked,
             Err(refused) => return refused,
         };
-        let candidate = checked.candidate(Some(member), Window::GATEWAY.past);
+        let candidate = checked.candidate(Some(member));
         match self.live.lock().unwrap().admit(&candidate, self.now) {
             Ok(()) => Answer::Accepted,
             Err(refused) => Answer::Live(refused),

@@ -1,5 +1,7 @@
 //! The examples of RFC 9449 and RFC 7638, byte for byte.
 
+use std::time::Duration;
+
 use exchange_dpop::{
     Es256, Expected, Htu, Nonce, PublicKey, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
     claims::ClaimRefusal, key::KeyRefusal,
@@ -28,6 +30,10 @@ fn the_proof_at_the_token_endpoint() {
     let jkt: Thumbprint = JKT.parse().unwrap();
     let checked = signed.check(&Expected { key: Some(&jkt), ..at(&url, "POST", 1_562_262_616) }).unwrap();
     assert_eq!((checked.jti(), checked.iat()), ("-BwC3ESc6acc2lTc", 1_562_262_616));
+    // An identity provider remembers it for as long as it would take it.
+    let there = Expected { window: Window::IDENTITY_PROVIDER, ..at(&url, "POST", 1_562_262_616) };
+    let checked = SignedProof::read(AT_THE_TOKEN_ENDPOINT, &Es256).unwrap().check(&there).unwrap();
+    assert_eq!(checked.candidate(None).lifetime, Duration::from_secs(25));
 }
 
 /// DPP-04; RFC 9449, 7.1.
