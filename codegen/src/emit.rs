@@ -3,7 +3,6 @@
 mod builders;
 mod checks;
 mod docs;
-pub mod enforced;
 mod records;
 mod scalars;
 mod unions;
@@ -11,13 +10,13 @@ mod unions;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    rc::Rc,
 };
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::{
+    checks::{Check, Scope},
     rust_types::RustTypes,
     schema::{Graph, SchemaId},
     shape::{Body, IntKind, Shapes, TypeDef, TypeId, TypeRef},
@@ -44,7 +43,6 @@ pub struct Emitter<'a> {
     tables: &'a TableSet,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
-    named: Vec<TypeRef>,
     with_members: BTreeMap<TypeId, bool>,
     area: RefCell<String>,
     mentioned: RefCell<BTreeSet<(String, String)>>,
@@ -60,14 +58,12 @@ impl<'a> Emitter<'a> {
         implied_objects: bool,
         builders: BTreeSet<TypeId>,
     ) -> Self {
-        let named = shapes.ids().map(TypeRef::Named).collect();
         let mut emitter = Self {
             graph,
             shapes,
             tables,
             implied_objects,
             builders,
-            named,
             with_members: BTreeMap::new(),
             area: RefCell::default(),
             mentioned: RefCell::default(),
@@ -83,14 +79,14 @@ impl<'a> Emitter<'a> {
         for id in self.shapes.ids() {
             areas.entry(self.shapes.get(id).area.clone()).or_default().push(id);
         }
-        let checker =
-            checks::Checker::new(self, Rc::new(checks::dynamic(self.graph)), checks::Trivial::default());
+        let checks = Scope::new(self.graph, self.shapes, self.tables, self.implied_objects).checks();
         areas
             .into_iter()
             .map(|(area, mut ids)| {
                 ids.sort_by(|a, b| self.shapes.get(*a).name.cmp(&self.shapes.get(*b).name));
                 self.area.replace(area.clone());
-                let items: Vec<TokenStream> = ids.into_iter().map(|id| self.item(id, &checker)).collect();
+                let items: Vec<TokenStream> =
+                    ids.into_iter().map(|id| self.item(id, &checks[id.0 as usize])).collect();
                 let items = quote!(#(#items)*);
                 let uses = self.imports(&items);
                 (area, quote!(#uses #items))
@@ -162,7 +158,7 @@ impl<'a> Emitter<'a> {
         quote!(#(#uses)*)
     }
 
-    fn item(&self, id: TypeId, checker: &checks::Checker<'_>) -> TokenStream {
+    fn item(&self, id: TypeId, check: &Check) -> TokenStream {
         let def = self.shapes.get(id);
         let body = match &def.body {
             Body::Struct(body) => self.record(id, def, body),
@@ -172,18 +168,17 @@ impl<'a> Emitter<'a> {
             Body::Newtype(inner) => self.newtype(def, inner),
             Body::Pending => TokenStream::new(),
         };
-        let contract = self.contract(id, def, checker);
+        let contract = self.contract(def, check);
         quote!(#body #contract)
     }
 
-    fn contract(&self, id: TypeId, def: &TypeDef, checker: &checks::Checker<'_>) -> TokenStream {
+    fn contract(&self, def: &TypeDef, check: &Check) -> TokenStream {
         let name = ident(&def.name);
         let row = row_literal(self.tables.row(&def.conj));
-        let check = checker.definition(id).tokens();
-        let alternatives = check.to_string().contains("||");
-        let lint = alternatives.then(|| {
+        let lint = check.has_alternatives().then(|| {
             quote!(#[allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")])
         });
+        let check = self.check(check);
         let (report, at, found) = self.report(def);
         quote! {
             impl Contract for #name {
@@ -233,14 +228,6 @@ impl<'a> Emitter<'a> {
             self.mentioned.borrow_mut().insert((def.area.clone(), def.name.clone()));
         }
         ident(&def.name)
-    }
-
-    fn named(&self, id: TypeId) -> &TypeRef {
-        &self.named[id.0 as usize]
-    }
-
-    fn normal(&self, conj: &Conj) -> Conj {
-        self.shapes.normal(conj)
     }
 
     fn facts(&self, conj: &Conj) -> Facts {

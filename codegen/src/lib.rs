@@ -19,6 +19,7 @@
 //! a part of a contract between the second and the third. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
+pub mod checks;
 pub mod client;
 pub mod config;
 pub mod diagnostics;
@@ -26,6 +27,7 @@ pub mod drift;
 pub mod emit;
 pub mod explain;
 pub mod generate;
+pub mod held;
 pub mod init;
 pub mod load;
 pub mod lower;
