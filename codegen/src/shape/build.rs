@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::Json;
+use contract_runtime::{Json, Number};
 
 use super::{Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes};
 use crate::{
@@ -122,6 +122,7 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
         taken: BTreeSet::new(),
         bodies: BTreeMap::new(),
         open: BTreeSet::new(),
+        tags: Vec::new(),
     };
     shaper.settle_names();
     shaper.settle_aliases();
@@ -137,6 +138,7 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
         let ty = shaper.type_of(&Conj::one(*id), hint);
         shaper.shapes.places.insert(Conj::one(*id), ty);
     }
+    shaper.settle_tags();
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.bodies);
     boxes::insert(&mut shapes);
@@ -152,6 +154,8 @@ pub(super) struct Shaper<'a> {
     bodies: BTreeMap<Conj, TypeRef>,
     /// Anonymous places whose types are being made.
     open: BTreeSet<Conj>,
+    /// Structs that are variants of a union, and the tag whose value they stand for.
+    pub(super) tags: Vec<(TypeId, String)>,
 }
 
 impl Shaper<'_> {
@@ -471,15 +475,21 @@ impl Shaper<'_> {
         }
         let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
         let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
-        let fits = |n: &contract_runtime::Number| n.as_i64().is_some();
-        let below = schemas.iter().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref()));
-        let above = schemas.iter().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref()));
-        let bounded = below.clone().any(fits) && above.clone().any(fits);
-        if bounded || format("int64") || format("int32") {
-            TypeRef::Int(IntKind::I64)
-        } else if format("uint64")
-            || (below.clone().any(|n| n.as_u64().is_some()) && above.clone().any(|n| n.as_u64().is_some()))
+        let (least, most) = (Number::int(i64::MIN), Number::int(i64::MAX));
+        let fits = |n: &Number| *n >= least && *n <= most;
+        let below = schemas.iter().flat_map(|s| s.minimum.iter().chain(&s.exclusive_minimum));
+        let above = schemas.iter().flat_map(|s| s.maximum.iter().chain(&s.exclusive_maximum));
+        let unsigned = |n: &Number| *n >= Number::int(0) && *n <= Number::from(u64::MAX);
+        let fits_unsigned = below.clone().any(unsigned) && above.clone().any(unsigned);
+        // A bound beyond one end leaves no value within.
+        let beyond = below.clone().any(|n| *n > most) || above.clone().any(|n| *n < least);
+        if beyond && !fits_unsigned {
+            TypeRef::Number
+        } else if !beyond
+            && (below.clone().any(fits) && above.clone().any(fits) || format("int64") || format("int32"))
         {
+            TypeRef::Int(IntKind::I64)
+        } else if format("uint64") || fits_unsigned {
             TypeRef::Int(IntKind::U64)
         } else if self.options.exact_integers || above.clone().any(|n| !fits(n)) {
             TypeRef::Number
@@ -558,7 +568,7 @@ impl Shaper<'_> {
         TypeRef::Vec(Box::new(self.type_of(&items, &element)))
     }
 
-    fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
+    pub(super) fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
         let graph = self.graph;
         let declared = facts.declared(graph);
         let additional = self.additional(facts, hint);
