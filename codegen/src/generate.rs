@@ -26,6 +26,7 @@ use crate::{
     lower::{ClientOptions, Loss},
     names,
     operations::{self, Side},
+    proof::structure::warn_of_gaps,
     registry::registry,
     render::Files,
     resolve::{self, ResolveOptions, resolve},
@@ -175,6 +176,7 @@ impl Project {
         if unchecked::loosen(&mut graph, &shapes, &options, &unchecked, &mut diagnostics) {
             shapes = shape(&graph, &options, &places(&api));
         }
+        warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
