@@ -107,11 +107,9 @@ impl Emitter<'_> {
                 quote!(::contract_runtime::secret_newtype!(#name);),
             ),
             // The order of their texts is not the order of time.
-            TypeRef::String if self.is_moment(def) => (
-                quote!(Clone, Debug),
-                quote!(String),
-                quote!(::contract_runtime::moment_newtype!(#name);),
-            ),
+            TypeRef::String if self.is_moment(def) => {
+                (quote!(Clone, Debug), quote!(String), quote!(::contract_runtime::moment_newtype!(#name);))
+            }
             TypeRef::String => (
                 quote!(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
                 quote!(String),
