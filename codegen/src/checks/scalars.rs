@@ -117,8 +117,12 @@ fn int_bound(bound: &Number, order: Order, kind: IntKind, place: &Place) -> Chec
     }
 }
 
+/// The whole number below one that is written with a point; `None` leaves the comparison exact.
 fn floor(n: &Number) -> Option<i128> {
     let text = n.text();
+    if text.contains(['e', 'E']) {
+        return None;
+    }
     let (whole, _) = text.split_once('.')?;
     let towards_zero: i128 = whole.parse().ok()?;
     Some(if text.starts_with('-') { towards_zero - 1 } else { towards_zero })

@@ -3,7 +3,7 @@
 use contract_codegen::{proof::prove, report as reporting};
 use serde_json::json;
 
-use super::{args::ReportArgs, failure::Failure, project, screen::Screen};
+use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
 
 /// Prints the report; a gap is a failure, and the generator's.
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {

@@ -459,10 +459,10 @@ impl Contract for Input {
                                     InputListItem::Object(value) => {
                                         match value {
                                             Shape::Box(value) => {
-                                                !(contract::holds(value, schemas::validator(24)))
+                                                !contract::holds(value, schemas::validator(24))
                                             }
                                             Shape::Dot(value) => {
-                                                !(contract::holds(value, schemas::validator(24)))
+                                                !contract::holds(value, schemas::validator(24))
                                             }
                                         }
                                     }
@@ -641,12 +641,8 @@ impl Contract for InputListItem {
             Self::Text(_) => true,
             Self::Object(value) => {
                 match value {
-                    Shape::Box(value) => {
-                        !(contract::holds(value, schemas::validator(24)))
-                    }
-                    Shape::Dot(value) => {
-                        !(contract::holds(value, schemas::validator(24)))
-                    }
+                    Shape::Box(value) => !contract::holds(value, schemas::validator(24)),
+                    Shape::Dot(value) => !contract::holds(value, schemas::validator(24)),
                 }
             }
         }

@@ -60,7 +60,7 @@ pub struct Input {
     /// `fraction`
     ///
     /// Limits: -1.5 to 1.5.
-    pub fraction: Option<Number>,
+    pub fraction: Option<i64>,
     /// `unsigned`
     ///
     /// Limits: 0 to 18446744073709551615.
@@ -135,13 +135,8 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     *value >= Number::decimal(1, 1) && *value <= Number::decimal(3, 1)
                 }) && self.count.as_ref().is_none_or(|value| *value >= 1 && *value <= 9)
-            && self
-                .fraction
-                .as_ref()
-                .is_none_or(|value| {
-                    value.is_integer() && *value >= Number::decimal(-15, 1)
-                        && *value <= Number::decimal(15, 1)
-                }) && self.byte.as_ref().is_none_or(|value| value.is_valid())
+            && self.fraction.as_ref().is_none_or(|value| *value >= -1 && *value <= 1)
+            && self.byte.as_ref().is_none_or(|value| value.is_valid())
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {

@@ -80,7 +80,7 @@ impl Contract for Input {
                                 .extra
                                 .get("hull")
                                 .is_none_or(|value| schemas::validator(5).is_valid(value)))
-                            != (value.area == "stock" && (value.amount >= 0))
+                            != (value.area == "stock" && value.amount >= 0)
                     }
                     Stock::Clear(value) => {
                         (value.area == "ship"
