@@ -49,5 +49,6 @@ pub mod schema;
 pub mod server;
 pub mod shape;
 pub mod tables;
+pub mod together;
 pub mod tree;
 pub mod write;

@@ -15,7 +15,8 @@ use crate::{
     generate::{Contract, Generated},
     lower::Loss,
     proof::Proof,
-    shape::{Body, Conj, Facts, TypeId, TypeRef},
+    shape::{Body, TypeId, TypeRef},
+    together::{Conj, Facts},
 };
 
 /// The report of a run.

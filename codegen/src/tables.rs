@@ -17,7 +17,8 @@ use crate::{
     arena::Id,
     pattern::{Compiled, compile},
     schema::{Graph, Schema, SchemaId, Types},
-    shape::{Body, Conj, Shapes},
+    shape::{Body, Shapes},
+    together::Conj,
 };
 
 /// The tables of a contract and how to name a row.

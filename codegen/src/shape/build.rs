@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
-use super::{
-    Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef,
-    boxes,
-};
+use super::{Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes};
 use crate::{
     api::Api,
     names,
     naming::{self, Names},
     options::Options,
     schema::{Graph, Schema, SchemaId, Types},
+    together::{Conj, Facts},
 };
 
 /// The names of an object's fields; `extra` is the generator's own. What tells clashing members

@@ -7,13 +7,14 @@
 use contract_runtime::Json;
 
 use super::{
-    Body, Conj, Facts, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
+    Body, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
     build::{Shaper, kind_name},
 };
 use crate::{
     names,
     options::Options,
     schema::{Graph, Origin, SchemaId, Types},
+    together::{Conj, Facts},
 };
 
 struct Branch {

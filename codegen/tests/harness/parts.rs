@@ -1,6 +1,6 @@
 //! What a part of a contract says of a document is what the whole says of it.
 
-use contract_codegen::{generate::Project, proof::samples, schema::Types, shape::type_of};
+use contract_codegen::{generate::Project, proof::samples, schema::Types, together::type_of};
 use contract_runtime::{Json, Map};
 
 use crate::{compiled, folder::Case};
