@@ -40,16 +40,20 @@ impl Options {
     }
 
     /// What they say about the schemas that are left of a graph.
+    ///
+    /// No `..`: whoever adds an option decides here whether it names schemas.
     #[must_use]
     pub(crate) fn moved(self, moved: &Moved) -> Self {
+        let Self { names, secrets, open, replace, areas, exact_integers, implied_objects, unchecked } = self;
         Self {
-            names: moved.keys(self.names),
-            secrets: moved.set(self.secrets),
-            open: moved.set(self.open),
-            replace: moved.keys(self.replace),
-            areas: moved.keys(self.areas),
-            unchecked: moved.set(self.unchecked),
-            ..self
+            names: moved.keys(names),
+            secrets: moved.set(secrets),
+            open: moved.set(open),
+            replace: moved.keys(replace),
+            areas: moved.keys(areas),
+            exact_integers,
+            implied_objects,
+            unchecked: moved.set(unchecked),
         }
     }
 }
