@@ -31,6 +31,7 @@ use self::{
     scalars::{bool_keywords, int_keywords, number_keywords},
 };
 use crate::{
+    arena::ById,
     schema::{Graph, Schema, SchemaId},
     shape::{Body, Shapes, TypeDef, TypeId, TypeRef},
     tables::TableSet,
@@ -52,22 +53,36 @@ pub struct Scope<'a> {
     tables: &'a TableSet,
     implied_objects: bool,
     /// Every type as it stands in a field.
-    named: Vec<TypeRef>,
+    named: ById<TypeDef, TypeRef>,
 }
 
 impl<'a> Scope<'a> {
     /// The checks of a contract that was shaped.
     #[must_use]
     pub fn new(graph: &'a Graph, shapes: &'a Shapes, tables: &'a TableSet, implied_objects: bool) -> Self {
-        let named = shapes.ids().map(TypeRef::Named).collect();
+        let named = shapes.types.map(TypeRef::Named);
         Self { graph, shapes, tables, implied_objects, named }
     }
 
-    /// The check of every type, in the order of the types.
+    /// The check of every type.
     #[must_use]
-    pub fn checks(&self) -> Vec<Check> {
+    pub fn checks(&self) -> Checks {
         let checker = Checker::with(self, Rc::new(dynamic(self.graph)), Trivial::default());
-        self.shapes.ids().map(|id| checker.definition(id)).collect()
+        Checks { by_type: self.shapes.types.map(|id| checker.definition(id)) }
+    }
+}
+
+/// The checks of a contract.
+#[derive(Clone, Debug)]
+pub struct Checks {
+    by_type: ById<TypeDef, Check>,
+}
+
+impl Checks {
+    /// What a type has to check.
+    #[must_use]
+    pub fn of(&self, id: TypeId) -> &Check {
+        &self.by_type[id]
     }
 }
 
@@ -148,7 +163,7 @@ impl<'a> Checker<'a> {
     }
 
     fn written(&self, id: TypeId, def: &'a TypeDef) -> Check {
-        let own = At::new(&self.scope.named[id.0 as usize], Place::Own);
+        let own = At::new(&self.scope.named[id], Place::Own);
         if def.conj.ids.iter().any(|id| self.dynamic.contains(id)) {
             return by_row(def);
         }

@@ -86,7 +86,7 @@ impl<'a> Emitter<'a> {
                 ids.sort_by(|a, b| self.shapes.get(*a).name.cmp(&self.shapes.get(*b).name));
                 self.area.replace(area.clone());
                 let items: Vec<TokenStream> =
-                    ids.into_iter().map(|id| self.item(id, &checks[id.0 as usize])).collect();
+                    ids.into_iter().map(|id| self.item(id, checks.of(id))).collect();
                 let items = quote!(#(#items)*);
                 let uses = self.imports(&items);
                 (area, quote!(#uses #items))

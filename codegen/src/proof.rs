@@ -17,6 +17,7 @@ mod tests;
 use contract_runtime::Json;
 
 pub use self::accepted::accepted;
+use self::sample::Effort;
 use crate::{
     generate::Contract,
     held,
@@ -94,8 +95,18 @@ fn judge(contract: &Contract, id: TypeId) -> Proof {
 /// Valid values of a type's schema, made deterministically: least, most, every branch.
 #[must_use]
 pub fn samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
+    sampled(contract, def, Effort::Thorough)
+}
+
+/// As [`samples`], a few of them, where many types are asked about.
+#[must_use]
+pub fn few_samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
+    sampled(contract, def, Effort::Quick)
+}
+
+fn sampled(contract: &Contract, def: &TypeDef, effort: Effort) -> Vec<Json> {
     let part = |id: SchemaId, value: &Json| contract.tables.is_valid(id, value);
-    let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, &part);
+    let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, effort, &part);
     let valid = |value: &Json| {
         let within = def.conj.within.contains(type_of(value)) || def.conj.within == Types::ALL;
         within && def.conj.ids.iter().all(|&id| contract.tables.is_valid(id, value))

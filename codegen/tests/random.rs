@@ -21,7 +21,7 @@ use std::{
 };
 
 use contract_codegen::{
-    checks::{Check, Scope, evaluate::Evaluator},
+    checks::{Scope, evaluate::Evaluator},
     config::{Config, Selection, UnboundedIntegers},
     generate::{Contract, Project},
     held,
@@ -100,7 +100,7 @@ impl Asker<'_> {
     fn ask(&self) -> Result<usize, String> {
         let Contract { shapes, .. } = self.contract;
         let samples: Vec<Vec<Json>> =
-            shapes.types.iter().map(|def| proof::samples(self.contract, def)).collect();
+            shapes.types.iter().map(|def| proof::few_samples(self.contract, def)).collect();
         let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
         pool.extend(odd());
         let mut asked = 0;
@@ -145,7 +145,7 @@ impl Asker<'_> {
             Err(wrong) => Err(format!("does not compile\u{0}{}, ", wrong.0)),
             Ok(found) if found == valid => Ok(()),
             Ok(found) => {
-                let check: &Check = &self.evaluator.checks[id.0 as usize];
+                let check = self.evaluator.checks.of(*id);
                 Err(format!("is_valid says {found}, the tables do not\u{0}{check:?}, "))
             }
         }

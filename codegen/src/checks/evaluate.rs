@@ -5,7 +5,7 @@
 
 use contract_runtime::{Json, Number};
 
-use super::{Check, Counted, Form, Numeric, Order, Place, Test, Text};
+use super::{Check, Checks, Counted, Form, Numeric, Order, Place, Test, Text};
 use crate::{
     held::{Held, whole, write},
     schema::SchemaId,
@@ -24,8 +24,8 @@ pub struct Evaluator<'a> {
     pub shapes: &'a Shapes,
     /// What the tables say.
     pub tables: &'a TableSet,
-    /// The check of each type, in the order of the types.
-    pub checks: &'a [Check],
+    /// What each type has to check.
+    pub checks: &'a Checks,
 }
 
 /// What the names in a check stand for.
@@ -58,8 +58,7 @@ impl Evaluator<'_> {
         else {
             return wrong("a type without `is_valid`", held);
         };
-        let Some(check) = self.checks.get(id.0 as usize) else { return wrong("no such type", id) };
-        self.holds(check, Scene { own: held, bound: None, name: None, text: None })
+        self.holds(self.checks.of(*id), Scene { own: held, bound: None, name: None, text: None })
     }
 
     fn holds(&self, check: &Check, scene: Scene<'_>) -> Answer<bool> {
