@@ -90,7 +90,8 @@ impl Look<'_> {
         if !self.takes(ty, 32).contains(facts.types) {
             say("it is of fewer JSON types".to_owned());
         }
-        if let Some(body) = self.record(ty, 32) {
+        // Where a choice is open, the struct is that of a branch, and is looked at there.
+        if let Some(body) = self.record(ty, 32).filter(|_| facts.holders.is_empty()) {
             self.members(body, &facts, &mut say);
         }
     }
@@ -151,5 +152,52 @@ impl Look<'_> {
             },
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{generate::Project, load::Sources};
+
+    /// What is found once `name` was made wrong.
+    fn found(name: &str, spoil: impl FnOnce(&mut Body)) -> Vec<String> {
+        let text = r##"{ "$defs": {
+            "base": { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" }, "id": { "type": ["integer", "null"] } } },
+            "either": { "oneOf": [
+                { "$ref": "#/$defs/base", "properties": { "kind": { "const": "a" } } },
+                { "$ref": "#/$defs/base", "properties": { "kind": { "const": "b" } } } ] } } }"##;
+        let sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
+        let mut contract = Project::default().understand(sources).unwrap();
+        contract.shapes.types.iter_mut().filter(|def| def.name == name).map(|def| &mut def.body).for_each({
+            let mut spoil = Some(spoil);
+            move |body| spoil.take().into_iter().for_each(|spoil| spoil(body))
+        });
+        mismatches(&contract.graph, &contract.shapes, true).into_iter().map(|found| found.what).collect()
+    }
+
+    fn field(body: &mut Body, wire: &str, spoil: impl FnOnce(&mut crate::shape::Field)) {
+        let Body::Struct(body) = body else { panic!("no struct") };
+        spoil(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
+    }
+
+    #[test]
+    fn what_a_type_demands_its_schemas_demand() {
+        assert_eq!(found("Base", |_| {}), [""; 0]);
+        let constant = |body: &mut Body| {
+            field(body, "kind", |kind| {
+                kind.constant = Some(contract_runtime::Json::String("b".to_owned()));
+                kind.omitted = true;
+            });
+        };
+        assert_eq!(found("Base", constant), ["`kind` is always \"b\""]);
+        assert_eq!(
+            found("Base", |body| field(body, "id", |id| id.required = true)),
+            ["`id` is always there"]
+        );
+        let narrow = |body: &mut Body| field(body, "id", |id| id.ty = TypeRef::Bool);
+        assert_eq!(found("Base", narrow), ["it is of fewer JSON types"]);
+        // The variants have types of their own, so that the base keeps its tag.
+        assert_eq!(found("EitherA", |body| field(body, "kind", |kind| kind.omitted = false)), [""; 0]);
     }
 }
