@@ -131,6 +131,8 @@ pub struct TypeOptions {
     pub unknown_keywords: UnknownKeywords,
     /// What happens to what cannot be expressed, such as a look-ahead in a pattern.
     pub unsupported: Unsupported,
+    /// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`.
+    pub nullable: Nullable,
     /// Schemas whose pattern cannot be run and is left unchecked, by selector.
     pub unchecked: Vec<String>,
 }
@@ -143,6 +145,7 @@ impl Default for TypeOptions {
             implied_objects: true,
             unknown_keywords: UnknownKeywords::Warn,
             unsupported: Unsupported::Deny,
+            nullable: Nullable::OrNull,
             unchecked: Vec::new(),
         }
     }
@@ -180,6 +183,17 @@ pub enum UnknownKeywords {
     Warn,
     /// Nothing.
     Ignore,
+}
+
+/// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`: `$ref`, `allOf`, `anyOf`,
+/// `oneOf`, or an `enum` without `null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nullable {
+    /// "Or null", as everybody who writes it means it.
+    OrNull,
+    /// Nothing, as OpenAPI 3.0.3 says; each such place is a warning.
+    Strict,
 }
 
 /// What happens to what cannot be expressed.

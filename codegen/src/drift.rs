@@ -14,7 +14,6 @@
 mod annotations;
 mod arrays;
 mod conditions;
-pub(crate) mod document;
 mod enumerations;
 mod finding;
 mod flat;
@@ -104,7 +103,7 @@ impl Contract {
     }
 
     fn new(mut sources: Sources) -> Result<Self, Diagnostics> {
-        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore };
+        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
         let (graph, apis, problems) = resolve(&mut sources, &options);
         if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources }) }
     }

@@ -143,7 +143,12 @@ impl Project {
             UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
             UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
         };
-        let (mut graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        let nullable = match self.config.types.nullable {
+            crate::config::Nullable::OrNull => resolve::Nullable::OrNull,
+            crate::config::Nullable::Strict => resolve::Nullable::Strict,
+        };
+        let (mut graph, apis, mut diagnostics) =
+            resolve(&mut sources, &ResolveOptions { unknown_keywords, nullable });
         // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
         // all types are looked at.
         let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");

@@ -6,8 +6,8 @@
 pub(crate) mod cycle;
 pub(crate) mod dialect;
 pub(crate) mod discover;
-pub(crate) mod keyword;
 pub(crate) mod locate;
+mod nullable;
 pub(crate) mod parse;
 pub(crate) mod suggest;
 
@@ -36,11 +36,15 @@ pub enum UnknownKeywords {
     Ignore,
 }
 
+pub use self::nullable::Nullable;
+
 /// How documents are read.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ResolveOptions {
     /// Unknown keywords of schemas.
     pub unknown_keywords: UnknownKeywords,
+    /// `nullable` of OpenAPI 3.0.
+    pub nullable: Nullable,
 }
 
 /// Builds the graph of all inputs and what they reach, and one [`Api`] per OpenAPI document
@@ -102,7 +106,14 @@ fn finish(
     let ids: Vec<SchemaId> = ids.into_iter().map(SchemaId).collect();
     let resources: Vec<ResourceId> = resources.into_iter().map(ResourceId).collect();
     let mut parser =
-        Parser { discovery, ids: &ids, resources: &resources, options, problems: Diagnostics::new() };
+        Parser {
+            discovery,
+            ids: &ids,
+            resources: &resources,
+            options,
+            nullable: Vec::new(),
+            problems: Diagnostics::new(),
+        };
     let mut graph = Graph::default();
     for node in nodes.iter().filter_map(|at| discovery.nodes.get(*at)) {
         graph.schemas.push(parser.schema(node));
@@ -121,6 +132,7 @@ fn finish(
         });
     }
     problems.append(parser.problems);
+    nullable::settle(&mut graph, parser.nullable, &mut problems);
     cycle::check(&graph, &mut problems);
     let apis = openapi::read(discovery, &ids, &mut problems);
     problems.attach(sources);

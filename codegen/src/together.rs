@@ -5,6 +5,7 @@
 //! at a place asks here; nothing here knows about Rust types, files or options.
 
 mod facts;
+pub(crate) mod finite;
 
 pub use facts::Facts;
 

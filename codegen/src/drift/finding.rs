@@ -6,14 +6,13 @@ use contract_runtime::Json;
 
 use super::{
     Change, Contract, Level, Options, Spot,
-    document::says,
     flat::Flat,
     proof::{Prover, Side},
     rules::{self, Rule},
 };
 use crate::{
     load::Sources,
-    schema::{Schema, SchemaId},
+    schema::{SchemaId, keywords::Keyword},
     tree::Place,
 };
 
@@ -72,12 +71,12 @@ pub(super) struct Pair<'g> {
 /// Keywords that decide alone whether a value passes, and values to try.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facet {
-    pub(super) keywords: &'static [&'static str],
+    pub(super) keywords: &'static [Keyword],
     pub(super) tries: Vec<Json>,
 }
 
 impl Facet {
-    pub(super) const fn of(keywords: &'static [&'static str]) -> Self {
+    pub(super) const fn of(keywords: &'static [Keyword]) -> Self {
         Self { keywords, tries: Vec::new() }
     }
 
@@ -200,18 +199,17 @@ impl<'g> Comparer<'g> {
     /// A change that concerns whoever calls: both levels of the rule count.
     pub(super) fn both(
         &mut self,
-        rule: &'static str,
+        rule: &'static Rule,
         places: (Option<&Place>, Option<&Place>),
         subject: &str,
         message: String,
     ) {
-        let Some(rule) = rules::find(rule) else { return };
         let levels = (self.raised(rule, rule.readers), self.raised(rule, rule.writers));
         self.push(rule, levels, places, (subject, subject), message, None, None);
     }
 
     /// A change of a schema that no proof can judge.
-    pub(super) fn note(&mut self, rule: &'static str, pair: &Pair<'g>, message: String) {
+    pub(super) fn note(&mut self, rule: &'static Rule, pair: &Pair<'g>, message: String) {
         let places = (place(&pair.old), place(&pair.new));
         self.note_at(rule, &pair.at, places, message);
     }
@@ -219,12 +217,11 @@ impl<'g> Comparer<'g> {
     /// As [`Comparer::note`], somewhere else.
     pub(super) fn note_at(
         &mut self,
-        rule: &'static str,
+        rule: &'static Rule,
         at: &Subject,
         places: (Option<&Place>, Option<&Place>),
         message: String,
     ) {
-        let Some(rule) = rules::find(rule) else { return };
         let levels = match at.usage {
             Use::Read => (self.raised(rule, rule.readers), Level::Same),
             Use::Write => (Level::Same, self.raised(rule, rule.writers)),
@@ -233,10 +230,10 @@ impl<'g> Comparer<'g> {
     }
 
     /// A change of what is valid: a proof may show that it breaks nobody, a witness that it does.
-    pub(super) fn set(&mut self, rule: &'static str, pair: &Pair<'g>, message: String, facet: Facet) {
+    pub(super) fn set(&mut self, rule: &'static Rule, pair: &Pair<'g>, message: String, facet: Facet) {
         // The member that has the keyword, so that what many places share is one change.
         let keeper = |flat: &Flat<'g>| {
-            let keeper = flat.schemas().find(|schema| says(schema, facet.keywords));
+            let keeper = flat.schemas().find(|schema| schema.says(facet.keywords));
             keeper.map(|schema| &schema.place).or_else(|| place(flat))
         };
         let places = (keeper(&pair.old), keeper(&pair.new));
@@ -246,14 +243,13 @@ impl<'g> Comparer<'g> {
     /// As [`Comparer::set`], somewhere else; the pair says what is valid.
     pub(super) fn set_at(
         &mut self,
-        rule: &'static str,
+        rule: &'static Rule,
         pair: &Pair<'g>,
         at: &Subject,
         places: (Option<&Place>, Option<&Place>),
         message: String,
         facet: Facet,
     ) {
-        let Some(rule) = rules::find(rule) else { return };
         let usage = at.usage;
         let mut level = match usage {
             Use::Read => rule.readers,
@@ -356,18 +352,8 @@ fn consequence(rule: &Rule, change: &Change) -> String {
 
 /// Where a flattened schema stands: the outermost member that says more than where to look.
 pub(super) fn place<'g>(flat: &Flat<'g>) -> Option<&'g Place> {
-    let telling = flat.schemas().find(|schema| schema.reference.is_none() || !is_bare(schema));
+    let telling = flat.schemas().find(|schema| schema.reference.is_none() || !schema.decides_by(&[Keyword::Ref]));
     telling.or_else(|| flat.schemas().next()).map(|schema| &schema.place)
-}
-
-/// Whether nothing in a schema decides what is valid, its reference aside.
-fn is_bare(schema: &Schema) -> bool {
-    let shared = schema.types.is_none() && schema.enumeration.is_none() && schema.constant.is_none();
-    let objects =
-        schema.properties.is_empty() && schema.required.is_empty() && schema.additional_properties.is_none();
-    let unions = schema.all_of.is_empty() && schema.any_of.is_empty() && schema.one_of.is_empty();
-    let scalars = schema.pattern.is_none() && schema.min_length.is_none() && schema.max_length.is_none();
-    shared && objects && unions && scalars && schema.items.is_none()
 }
 
 fn sorted(ids: &[SchemaId]) -> Vec<SchemaId> {

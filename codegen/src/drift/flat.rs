@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use contract_runtime::{Json, Kind, Number};
+use contract_runtime::{Json, Number};
 
 use super::proof;
-use crate::schema::{Graph, Schema, SchemaId, Types};
+use crate::{
+    schema::{Graph, Schema, SchemaId, Types},
+    together::type_of,
+};
 
 /// How deep a union inside a union is looked into.
 const DEPTH: u8 = 6;
@@ -292,40 +295,12 @@ impl<'g> Flat<'g> {
     }
 }
 
-/// The type of a value; a whole number is an integer.
-pub(super) fn type_of(value: &Json) -> Types {
-    match value.kind() {
-        Kind::Null => Types::NULL,
-        Kind::Boolean => Types::BOOLEAN,
-        Kind::String => Types::STRING,
-        Kind::Array => Types::ARRAY,
-        Kind::Object => Types::OBJECT,
-        _ if value.as_number().is_some_and(Number::is_integer) => Types::INTEGER,
-        _ => Types::NUMBER,
-    }
-}
-
 /// `string or null`.
 pub(super) fn type_names(types: Types) -> String {
-    let all = [
-        (Types::OBJECT, "object"),
-        (Types::ARRAY, "array"),
-        (Types::STRING, "string"),
-        (Types::NUMBER, "number"),
-        (Types::INTEGER, "integer"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::NULL, "null"),
-    ];
     if types == Types::ALL {
         return "anything".to_owned();
     }
-    let mut left = types;
-    let mut names = Vec::new();
-    for (one, name) in all {
-        if left.contains(one) {
-            names.push(name);
-            left = left.without(one);
-        }
-    }
+    let mut names = types.names();
+    names.reverse();
     if names.is_empty() { "nothing".to_owned() } else { names.join(" or ") }
 }

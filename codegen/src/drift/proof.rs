@@ -19,13 +19,16 @@ use jsonschema::{
 use serde_json::{Value, json};
 
 use super::{
-    document::{self, Writer, exact},
     finding::Facet,
     flat::Flat,
     sample,
 };
 use crate::{
-    schema::{Graph, SchemaId},
+    schema::{
+        Graph, SchemaId,
+        document::{self, Writer, exact},
+        keywords::vocabulary,
+    },
     shape::Shapes,
     tables::{TableSet, patterns},
 };
@@ -104,7 +107,7 @@ impl<'g> Prover<'g> {
     ) -> Option<Verdict> {
         let writer = self.writer(refusing);
         // What is unevaluated depends on everything beside it.
-        let spread = facet.keywords.iter().any(|keyword| keyword.starts_with("unevaluated"))
+        let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
             && refuser.iter().any(|id| writer.looks_around(*id));
         let barrier = if spread { writer.whole(refuser)? } else { writer.only(refuser, facet.keywords)? };
         if let Some(witness) = self.witness((giving, given), (refusing, refuser), &barrier, facet) {

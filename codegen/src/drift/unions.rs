@@ -7,10 +7,11 @@ use super::{
     finding::{Comparer, Facet, Pair},
     flat::{Flat, Union, type_names},
     sample,
+    rules,
 };
-use crate::schema::{Graph, Origin, SchemaId, Types};
+use crate::schema::{Graph, Origin, SchemaId, Types, keywords::Keyword};
 
-const UNIONS: &[&str] = &["oneOf", "anyOf"];
+const UNIONS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
 impl<'g> Comparer<'g> {
     /// Compares the unions that are no lists of values.
@@ -34,14 +35,14 @@ impl<'g> Comparer<'g> {
                     {
                         let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
                         let message = format!("`{}` was `{}`", word(after), word(before));
-                        let rule = if after.one { "union-narrowed" } else { "union-widened" };
+                        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
                         self.set(rule, pair, message, Facet::of(UNIONS));
                     }
                     self.branches(pair, (*before, before.branches), (*after, after.branches));
                 }
                 (None, Some(_)) => {
                     self.set(
-                        "union-added",
+                        rules::UNION_ADDED,
                         pair,
                         "one of several forms is asked for".to_owned(),
                         Facet::of(UNIONS),
@@ -49,7 +50,7 @@ impl<'g> Comparer<'g> {
                 }
                 (Some(_), None) => {
                     self.set(
-                        "union-removed",
+                        rules::UNION_REMOVED,
                         pair,
                         "no longer one of several forms is asked for".to_owned(),
                         Facet::of(UNIONS),
@@ -102,7 +103,7 @@ impl<'g> Comparer<'g> {
             let from = Some(&pair.old.graph.schema(holder.holder).place);
             let ids = [pair.new_ids.as_slice(), &[id]].concat();
             let facet = Facet::of(UNIONS).tries(self.tries(pair.new.graph, &ids, other));
-            self.set_at("branch-added", pair, &at, (from, place), format!("the form {name} is new"), facet);
+            self.set_at(rules::BRANCH_ADDED, pair, &at, (from, place), format!("the form {name} is new"), facet);
         }
         for id in gone {
             let tag = tags.as_ref().and_then(|(tag, before, _)| Some((*tag, value(old, Some(before), id)?)));
@@ -112,7 +113,7 @@ impl<'g> Comparer<'g> {
             let to = Some(&pair.new.graph.schema(other.holder).place);
             let ids = [pair.old_ids.as_slice(), &[id]].concat();
             let facet = Facet::of(UNIONS).tries(self.tries(pair.old.graph, &ids, holder));
-            self.set_at("branch-removed", pair, &at, (place, to), format!("the form {name} is gone"), facet);
+            self.set_at(rules::BRANCH_REMOVED, pair, &at, (place, to), format!("the form {name} is gone"), facet);
         }
     }
 

@@ -9,7 +9,7 @@ pub use crate::emit::enforced::How;
 use crate::{
     emit::enforced::Enforcement,
     generate::Contract,
-    schema::{Schema, SchemaId, Types},
+    schema::{Schema, SchemaId, Types, keywords::Keyword},
     shape::{Field, TypeRef},
     together::{Conj, Facts},
 };
@@ -107,57 +107,11 @@ impl<'a> Constraints<'a> {
 
 /// A schema with one of its keywords, and those that this one needs to be understood.
 pub(crate) fn only(s: &Schema, keyword: &str) -> Schema {
-    let mut part = Schema {
-        place: s.place.clone(),
-        resource: s.resource,
-        location: s.location.clone(),
-        ..Schema::default()
-    };
-    match keyword {
-        "false" => part.boolean = s.boolean,
-        "type" => part.types = s.types,
-        "enum" => part.enumeration.clone_from(&s.enumeration),
-        "const" => part.constant.clone_from(&s.constant),
-        "minimum" => part.minimum.clone_from(&s.minimum),
-        "maximum" => part.maximum.clone_from(&s.maximum),
-        "exclusiveMinimum" => part.exclusive_minimum.clone_from(&s.exclusive_minimum),
-        "exclusiveMaximum" => part.exclusive_maximum.clone_from(&s.exclusive_maximum),
-        "multipleOf" => part.multiple_of.clone_from(&s.multiple_of),
-        "minLength" => part.min_length = s.min_length,
-        "maxLength" => part.max_length = s.max_length,
-        "pattern" => part.pattern.clone_from(&s.pattern),
-        "minItems" => part.min_items = s.min_items,
-        "maxItems" => part.max_items = s.max_items,
-        "uniqueItems" => part.unique_items = s.unique_items,
-        "contains" => part.contains.clone_from(&s.contains),
-        "prefixItems" => part.prefix_items.clone_from(&s.prefix_items),
-        "items" => {
-            part.prefix_items.clone_from(&s.prefix_items);
-            part.items = s.items;
-        }
-        "unevaluatedItems" => part.unevaluated_items = s.unevaluated_items,
-        "properties" => part.properties.clone_from(&s.properties),
-        "patternProperties" => part.pattern_properties.clone_from(&s.pattern_properties),
-        "additionalProperties" => {
-            part.properties.clone_from(&s.properties);
-            part.pattern_properties.clone_from(&s.pattern_properties);
-            part.additional_properties = s.additional_properties;
-        }
-        "unevaluatedProperties" => part.unevaluated_properties = s.unevaluated_properties,
-        "propertyNames" => part.property_names = s.property_names,
-        "required" => part.required.clone_from(&s.required),
-        "minProperties" => part.min_properties = s.min_properties,
-        "maxProperties" => part.max_properties = s.max_properties,
-        "dependentRequired" => part.dependent_required.clone_from(&s.dependent_required),
-        "dependentSchemas" => part.dependent_schemas.clone_from(&s.dependent_schemas),
-        "anyOf" => part.any_of.clone_from(&s.any_of),
-        "oneOf" => part.one_of.clone_from(&s.one_of),
-        "not" => part.not = s.not,
-        "if" => (part.condition, part.then, part.otherwise) = (s.condition, s.then, s.otherwise),
-        "$dynamicRef" => part.dynamic_reference.clone_from(&s.dynamic_reference),
-        _ => return s.clone(),
+    match Keyword::find(keyword) {
+        Some(keyword) => s.with(|each| each == keyword || keyword.depends_on().contains(&each)),
+        // The schema `false`, which has no keyword.
+        None => Schema { boolean: s.boolean, ..s.with(|_| false) },
     }
-    part
 }
 
 /// Keywords whose value is the constraint.
@@ -264,26 +218,9 @@ fn structure(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
     }
 }
 
-/// `string or null`
+/// `null or string`
 pub(super) fn type_words(types: Types) -> String {
-    let all = [
-        (Types::NULL, "null"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::NUMBER, "number"),
-        (Types::INTEGER, "integer"),
-        (Types::STRING, "string"),
-        (Types::ARRAY, "array"),
-        (Types::OBJECT, "object"),
-    ];
-    let mut left = types;
-    let mut names = Vec::new();
-    for (kind, name) in all {
-        if left.contains(kind) {
-            names.push(name);
-            left = left.without(kind);
-        }
-    }
-    names.join(" or ")
+    types.names().join(" or ")
 }
 
 fn clip(text: &str) -> String {

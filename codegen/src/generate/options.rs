@@ -11,6 +11,7 @@ use crate::{
     schema::{Graph, SchemaId},
     shape::{self, Options},
     subset::{reach, seeds},
+    together::finite,
 };
 
 /// Module names that generated code uses itself.
@@ -34,6 +35,7 @@ impl Project {
     pub(super) fn options(&self, graph: &Graph, api: &Api, diagnostics: &mut Diagnostics) -> Options {
         let config = &self.config;
         let mut options = Options::from_types(&config.types);
+        options.endless = finite::endless(graph, options.implied_objects, diagnostics);
         let problems = std::cell::RefCell::new(diagnostics);
         let find = |selector: &str, option: &str| -> Vec<SchemaId> {
             let found = select(graph, selector);
@@ -47,7 +49,11 @@ impl Project {
             found
         };
         for (selector, name) in &config.names {
-            options.names.extend(find(selector, "names").into_iter().map(|id| (id, name.clone())));
+            let mut found = find(selector, "names");
+            // What decides beside a `nullable` stands at the same place, and has no name.
+            let mut places = BTreeSet::new();
+            found.retain(|id| places.insert(graph.location(*id)));
+            options.names.extend(found.into_iter().map(|id| (id, name.clone())));
         }
         for selector in &config.secrets {
             options.secrets.extend(find(selector, "secrets"));

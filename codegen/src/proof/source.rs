@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    drift::document::Writer,
     generate::Contract,
-    schema::{Graph, SchemaId, Types},
+    schema::{Graph, SchemaId, Types, document::Writer},
     shape::TypeDef,
     together::{Conj, Facts},
 };
@@ -44,22 +43,5 @@ fn implied(graph: &Graph, conj: &Conj) -> Option<Types> {
 }
 
 fn names(types: Types) -> Value {
-    let all = [
-        (Types::NULL, "null"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::NUMBER, "number"),
-        (Types::INTEGER, "integer"),
-        (Types::STRING, "string"),
-        (Types::ARRAY, "array"),
-        (Types::OBJECT, "object"),
-    ];
-    let mut left = types;
-    let mut out = Vec::new();
-    for (kind, name) in all {
-        if left.contains(kind) {
-            out.push(name);
-            left = left.without(kind);
-        }
-    }
-    json!(out)
+    json!(types.names())
 }

@@ -12,14 +12,14 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     load::{Sources, files, uri},
     openapi::object::Kind,
-    schema::Origin,
+    schema::{
+        Origin,
+        keywords::{Draft, Holds, Keyword},
+    },
     tree::{Member, Place, SourceId, Span, Tree, join},
 };
 
-use super::{
-    dialect::{Choice, Dialect, choose},
-    keyword::{Draft, Holds, Keyword},
-};
+use super::dialect::{Choice, Dialect, choose};
 
 /// A schema position.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use super::{Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeD
 use crate::{
     config::UnboundedIntegers,
     names,
-    schema::{Graph, Origin, Schema, SchemaId, Types},
+    schema::{Graph, Origin, Schema, SchemaId, Types, keywords::Keyword},
     together::{Conj, Facts},
 };
 
@@ -88,6 +88,8 @@ pub struct Options {
     pub implied_objects: bool,
     /// Schemas whose unsupported pattern is left unchecked.
     pub unchecked: BTreeSet<SchemaId>,
+    /// Schemas on circles of required members: a struct of theirs could not be made.
+    pub endless: BTreeSet<SchemaId>,
     /// The schemas that get a type when not all of them do.
     pub kept: Option<BTreeSet<SchemaId>>,
 }
@@ -376,6 +378,9 @@ impl Shaper<'_> {
 
     /// The structure of a place; a struct or enum goes into `slot`, or into a new type.
     fn anonymous_at(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        if conj.ids.iter().any(|id| self.options.endless.contains(id)) {
+            return TypeRef::Json;
+        }
         let facts = self.facts(conj);
         if facts.dynamic || facts.types.is_empty() || facts.types == Types::NULL {
             return TypeRef::Json;
@@ -688,45 +693,12 @@ pub(super) fn kind_name(types: Types) -> &'static str {
 
 /// Whether nothing but annotations, `$ref` and `allOf` stands in a schema.
 pub(super) fn is_bare(s: &Schema) -> bool {
-    s.boolean != Some(false)
-        && s.dynamic_reference.is_none()
-        && s.types.is_none()
-        && s.enumeration.is_none()
-        && s.constant.is_none()
-        && s.minimum.is_none()
-        && s.maximum.is_none()
-        && s.exclusive_minimum.is_none()
-        && s.exclusive_maximum.is_none()
-        && s.multiple_of.is_none()
-        && s.min_length.is_none()
-        && s.max_length.is_none()
-        && s.pattern.is_none()
-        && s.min_items.is_none()
-        && s.max_items.is_none()
-        && !s.unique_items
-        && s.contains.is_none()
-        && s.prefix_items.is_empty()
-        && s.items.is_none()
-        && s.unevaluated_items.is_none()
-        && s.properties.is_empty()
-        && s.pattern_properties.is_empty()
-        && s.additional_properties.is_none()
-        && s.unevaluated_properties.is_none()
-        && s.property_names.is_none()
-        && s.required.is_empty()
-        && s.min_properties.is_none()
-        && s.max_properties.is_none()
-        && s.dependent_required.is_empty()
-        && s.dependent_schemas.is_empty()
-        && s.any_of.is_empty()
-        && s.one_of.is_empty()
-        && s.not.is_none()
-        && s.condition.is_none()
+    s.decides_by(&[Keyword::Ref, Keyword::AllOf])
 }
 
 /// Whether a schema accepts everything and says nothing about structure.
 pub(super) fn says_nothing(s: &Schema) -> bool {
-    is_bare(s) && s.reference.is_none() && s.all_of.is_empty()
+    s.decides_by(&[])
 }
 
 /// `…/page.schema.json` → `page`.

@@ -1,11 +1,15 @@
 //! Settles references: in rounds, until nothing that was found leads to anything new.
 
-use crate::{diagnostics::Diagnostic, load::uri, schema::Origin, tree::SourceId};
+use crate::{
+    diagnostics::Diagnostic,
+    load::uri,
+    schema::{Origin, keywords::Keyword},
+    tree::SourceId,
+};
 
 use super::{
     super::{
         dialect::Dialect,
-        keyword::Keyword,
         locate::{Lost, Target},
     },
     Discovery, Expect, Job, Pending, RECURSIVE, What, is_schema, stem,
