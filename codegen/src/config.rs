@@ -4,11 +4,16 @@
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
+mod position;
+
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 
-use crate::tree::{Place, SourceId, Span};
+use crate::{
+    diagnostics::{Text, Texts},
+    tree::{Place, SourceId},
+};
 
 /// The whole file. Unknown keys are refused.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -57,17 +62,18 @@ pub struct ConfigFile {
 }
 
 impl Config {
-    /// Where a value of an option stands: the first time that it is quoted behind the option's name.
+    /// Where a value of an option stands. The option is a path of keys, `types.unchecked`; the
+    /// value a text in its list, a key of its table, or what one of its tables holds.
     pub(crate) fn place(&self, option: &str, value: &str) -> Option<Place> {
-        let text = &self.file.as_ref()?.text;
-        let behind = text.find(option)?;
-        let quoted = [format!("{value:?}"), format!("'{value}'")];
-        let found = quoted.iter().filter_map(|quoted| {
-            let at = behind + text.get(behind..)?.find(quoted.as_str())?;
-            Some((u32::try_from(at).ok()?, u32::try_from(at + quoted.len()).ok()?))
-        });
-        let (start, end) = found.min()?;
-        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span: Span { start, end } })
+        let span = position::find(&self.file.as_ref()?.text, option, value)?;
+        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })
+    }
+}
+
+impl Texts for ConfigFile {
+    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)> {
+        let text = Text { name: self.name.clone(), text: Arc::clone(&self.text) };
+        std::iter::once((SourceId::OPTIONS, text))
     }
 }
 

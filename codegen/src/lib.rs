@@ -30,7 +30,6 @@ pub mod init;
 pub mod load;
 pub mod lower;
 pub mod names;
-pub mod openapi;
 pub mod operations;
 mod package;
 pub mod pattern;

@@ -8,6 +8,7 @@ pub(crate) mod dialect;
 pub(crate) mod discover;
 pub(crate) mod locate;
 mod nullable;
+pub mod openapi;
 pub(crate) mod parse;
 pub(crate) mod suggest;
 
@@ -17,7 +18,6 @@ use crate::{
     api::Api,
     diagnostics::Diagnostics,
     load::Sources,
-    openapi,
     schema::{Graph, Resource, ResourceId, SchemaId},
     tree::SourceId,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use contract_runtime::Json;
+use contract_runtime::{Json, text::Lines};
 
 use super::{
     Change, Contract, Level, Options, Spot,
@@ -104,8 +104,8 @@ pub(super) struct Comparer<'g> {
     asked: HashMap<(Ids, Ids), bool>,
     /// Per change: whether every proof that was asked for was found, whether any was.
     proofs: HashMap<usize, (bool, bool)>,
-    /// Per source: where its lines start.
-    lines: BTreeMap<(bool, u32), Vec<usize>>,
+    /// Per source.
+    lines: BTreeMap<(bool, u32), Lines>,
 }
 
 impl<'g> Comparer<'g> {
@@ -326,9 +326,9 @@ impl<'g> Comparer<'g> {
             return Spot { file: String::new(), pointer: place.pointer.clone(), line: 1 };
         };
         let lines = self.lines.entry((new, place.source.0)).or_insert_with(|| {
-            source.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect()
+            Lines::of(&source.text)
         });
-        let line = lines.partition_point(|at| *at < place.span.start as usize) + 1;
+        let line = lines.line(place.span.start as usize) + 1;
         Spot { file: source.name.clone(), pointer: place.pointer.clone(), line }
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
-    shape::{self, Options},
+    shape::{self, Body, Options, Shapes, TypeDef},
     subset::{reach, seeds},
     together::finite,
 };
@@ -42,7 +42,7 @@ impl Project {
             if found.is_empty() {
                 problems.borrow_mut().push(
                     Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
-                        .maybe_at(config.place(option.rsplit('.').next().unwrap_or(option), selector))
+                        .maybe_at(config.place(option, selector))
                         .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
                 );
             }
@@ -85,13 +85,45 @@ impl Project {
                             area.name
                         ),
                     )
-                    .maybe_at(config.place("[[area]]", &area.name))
+                    .maybe_at(config.place("area.name", &area.name))
                     .help("choose another name"),
                 );
             }
         }
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
+    }
+}
+
+impl Project {
+    /// Says which `open` have no effect: unknown values are kept where a tag tells variants apart.
+    pub(super) fn idle_open(
+        &self,
+        graph: &Graph,
+        options: &Options,
+        shapes: &Shapes,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let kept = |def: &TypeDef| match &def.body {
+            Body::Tagged(tagged) => Some(tagged.holder),
+            _ => None,
+        };
+        let effective: BTreeSet<SchemaId> = shapes.types.iter().filter_map(kept).collect();
+        for selector in &self.config.open {
+            let mut ids = select(graph, selector);
+            ids.retain(|id| options.keeps(*id));
+            let Some(first) = ids.first() else { continue };
+            if ids.iter().any(|id| effective.contains(id)) {
+                continue;
+            }
+            let message = format!("`open` has no effect on `{selector}`, which is no union told apart by a tag");
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .maybe_at(self.config.place("open", selector))
+                    .label(graph.schema(*first).place.clone(), "this is what it names")
+                    .help("for an enumeration whose readers keep unknown values, write `anyOf` with the `enum` and `{\"type\": \"string\"}` in the contract; otherwise remove the selector"),
+            );
+        }
     }
 }
 
@@ -113,7 +145,7 @@ fn tagged_areas(
                         "config",
                         format!("`area.tags` names a tag that no operation has: `{tag}`"),
                     )
-                    .maybe_at(config.place("[[area]]", tag))
+                    .maybe_at(config.place("area.tags", tag))
                     .help("remove the tag from the area, or the area itself"),
                 );
             }

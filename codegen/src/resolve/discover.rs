@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     load::{Sources, files, uri},
-    openapi::object::Kind,
+    resolve::openapi::object::Kind,
     schema::{
         Origin,
         keywords::{Draft, Holds, Keyword},
