@@ -24,7 +24,6 @@ mod parameters;
 mod proof;
 pub mod report;
 pub mod rules;
-mod sample;
 mod scalars;
 mod schemas;
 mod security;

@@ -7,7 +7,6 @@
 
 mod accepted;
 mod engine;
-mod sample;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -22,7 +21,7 @@ use crate::{
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId},
     tables::{TableSet, patterns},
-    together::type_of,
+    together::{sample, type_of},
 };
 
 /// What is known about a type.

@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 use super::{
     finding::Facet,
     flat::Flat,
-    sample,
 };
 use crate::{
     schema::{
@@ -31,6 +30,7 @@ use crate::{
     },
     shape::Shapes,
     tables::{TableSet, patterns},
+    together::{Conj, sample},
 };
 
 /// Which version.
@@ -136,6 +136,12 @@ impl<'g> Prover<'g> {
         covers(&old, &new) && covers(&new, &old)
     }
 
+    /// Values at the edges of what a place of one side allows.
+    pub(super) fn samples(&self, side: Side, conj: &Conj) -> Vec<Json> {
+        let part = |id: SchemaId, value: &Json| self.accepts(side, &[id], value);
+        sample::values(self.graph(side), conj, false, &part)
+    }
+
     /// A value that `giving` accepts and the barrier refuses, by both engines.
     fn witness(
         &self,
@@ -151,7 +157,7 @@ impl<'g> Prover<'g> {
             validator(&document)
         });
         let whole = whole.as_ref()?;
-        let samples = sample::samples(self.graph(giving), given);
+        let samples = self.samples(giving, &Conj::all(given.iter().copied()));
         let mut tries = facet.tries.iter().chain(&samples);
         let shows = |value: &&Json| {
             exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))

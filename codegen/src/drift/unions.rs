@@ -6,10 +6,13 @@ use super::{
     enumerations::{Listed, short},
     finding::{Comparer, Facet, Pair},
     flat::{Flat, Union, type_names},
-    sample,
+    proof::Side,
     rules,
 };
-use crate::schema::{Graph, Origin, SchemaId, Types, keywords::Keyword};
+use crate::{
+    schema::{Graph, Origin, SchemaId, Types, keywords::Keyword},
+    together::Conj,
+};
 
 const UNIONS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
@@ -102,7 +105,7 @@ impl<'g> Comparer<'g> {
             let place = Some(&pair.new.graph.schema(id).place);
             let from = Some(&pair.old.graph.schema(holder.holder).place);
             let ids = [pair.new_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries(pair.new.graph, &ids, other));
+            let facet = Facet::of(UNIONS).tries(self.tries(Side::New, &ids, id, other));
             self.set_at(rules::BRANCH_ADDED, pair, &at, (from, place), format!("the form {name} is new"), facet);
         }
         for id in gone {
@@ -112,13 +115,17 @@ impl<'g> Comparer<'g> {
             let place = Some(&pair.old.graph.schema(id).place);
             let to = Some(&pair.new.graph.schema(other.holder).place);
             let ids = [pair.old_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries(pair.old.graph, &ids, holder));
+            let facet = Facet::of(UNIONS).tries(self.tries(Side::Old, &ids, id, holder));
             self.set_at(rules::BRANCH_REMOVED, pair, &at, (place, to), format!("the form {name} is gone"), facet);
         }
     }
 
-    fn tries(&self, graph: &Graph, ids: &[SchemaId], holder: Union<'g>) -> Vec<Json> {
-        if self.options.proofs { sample::samples_of(graph, ids, holder.holder) } else { Vec::new() }
+    /// Values of one branch of a union.
+    fn tries(&self, side: Side, ids: &[SchemaId], branch: SchemaId, holder: Union<'g>) -> Vec<Json> {
+        if !self.options.proofs {
+            return Vec::new();
+        }
+        self.prover.samples(side, &Conj::all(ids.iter().copied()).choose(holder.holder, branch))
     }
 
     /// Branches without a tag: those that say the same, those of one name, those of one type,
