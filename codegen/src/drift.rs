@@ -102,7 +102,8 @@ impl Contract {
     }
 
     fn new(mut sources: Sources) -> Result<Self, Diagnostics> {
-        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
+        let options =
+            ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
         let (graph, apis, problems) = resolve(&mut sources, &options);
         if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources }) }
     }

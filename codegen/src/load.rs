@@ -122,7 +122,8 @@ pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources,
 /// What is wrong with a mount whose folder or file is not there.
 pub(crate) fn missing(prefix: &str, path: &Path) -> Option<Diagnostic> {
     let message = format!("`{prefix}` is mounted to {}, which does not exist", path.display());
-    let help = "give the folder that holds the documents, relative to codegen.toml, or the file of one document";
+    let help =
+        "give the folder that holds the documents, relative to codegen.toml, or the file of one document";
     (!path.exists()).then(|| Diagnostic::error("mount", message).help(help))
 }
 

@@ -105,15 +105,14 @@ fn finish(
     });
     let ids: Vec<SchemaId> = ids.into_iter().map(SchemaId).collect();
     let resources: Vec<ResourceId> = resources.into_iter().map(ResourceId).collect();
-    let mut parser =
-        Parser {
-            discovery,
-            ids: &ids,
-            resources: &resources,
-            options,
-            nullable: Vec::new(),
-            problems: Diagnostics::new(),
-        };
+    let mut parser = Parser {
+        discovery,
+        ids: &ids,
+        resources: &resources,
+        options,
+        nullable: Vec::new(),
+        problems: Diagnostics::new(),
+    };
     let mut graph = Graph::default();
     for node in nodes.iter().filter_map(|at| discovery.nodes.get(*at)) {
         graph.schemas.push(parser.schema(node));

@@ -6,9 +6,9 @@
 
 mod convert;
 mod parse;
-pub mod text;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod write;
 
 use std::error::Error;

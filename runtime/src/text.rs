@@ -109,7 +109,9 @@ mod tests {
     fn places() {
         let text = "aü\n\n€x";
         let lines = Lines::of(text);
-        for (offset, expected) in [(0, (0, 0)), (1, (0, 1)), (3, (0, 2)), (4, (1, 0)), (5, (2, 0)), (8, (2, 1)), (9, (2, 2))] {
+        for (offset, expected) in
+            [(0, (0, 0)), (1, (0, 1)), (3, (0, 2)), (4, (1, 0)), (5, (2, 0)), (8, (2, 1)), (9, (2, 2))]
+        {
             assert_eq!(position(text.as_bytes(), offset), expected, "{offset}");
             assert_eq!(lines.line(offset), expected.0, "{offset}");
         }

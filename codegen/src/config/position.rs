@@ -1,6 +1,9 @@
 //! Where options stand in the text of `codegen.toml`.
 
-use toml::{Spanned, de::{DeTable, DeValue}};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 use crate::tree::Span;
 

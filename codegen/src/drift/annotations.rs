@@ -87,9 +87,11 @@ impl<'g> Comparer<'g> {
     fn defaults(&mut self, pair: &Pair<'g>) {
         let pick = |flat: &Flat<'g>| flat.first(|schema| schema.default.as_ref());
         match (pick(&pair.old), pick(&pair.new)) {
-            (None, Some(new)) => {
-                self.note(rules::DEFAULT_ADDED, pair, format!("the default is {}, there was none", short(new)))
-            }
+            (None, Some(new)) => self.note(
+                rules::DEFAULT_ADDED,
+                pair,
+                format!("the default is {}, there was none", short(new)),
+            ),
             (Some(old), None) => {
                 self.note(rules::DEFAULT_CHANGED, pair, format!("there is no default, was {}", short(old)));
             }
@@ -118,7 +120,11 @@ impl<'g> Comparer<'g> {
         } else if new.is_empty() {
             self.note(rules::FORMAT_REMOVED, pair, format!("there is no format, was {}", words(&old)));
         } else {
-            self.note(rules::FORMAT_CHANGED, pair, format!("the format is {}, was {}", words(&new), words(&old)));
+            self.note(
+                rules::FORMAT_CHANGED,
+                pair,
+                format!("the format is {}, was {}", words(&new), words(&old)),
+            );
         }
     }
 

@@ -56,7 +56,12 @@ impl<'g> Comparer<'g> {
                     );
                 }
                 (Some(_), None) => {
-                    self.set(rules::CONTAINS_REMOVED, pair, "no element needs a certain form".to_owned(), facet());
+                    self.set(
+                        rules::CONTAINS_REMOVED,
+                        pair,
+                        "no element needs a certain form".to_owned(),
+                        facet(),
+                    );
                 }
                 (Some(old), Some(new)) => {
                     let counts = (old.min, old.max) == (new.min, new.max);

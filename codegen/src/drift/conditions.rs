@@ -41,7 +41,12 @@ impl<'g> Comparer<'g> {
             self.set(rules::CONDITION_CHANGED, pair, "what `if` asks is different".to_owned(), facet());
         }
         for _ in new.len()..left.len() {
-            self.set(rules::CONDITION_REMOVED, pair, "a condition asks for nothing any more".to_owned(), facet());
+            self.set(
+                rules::CONDITION_REMOVED,
+                pair,
+                "a condition asks for nothing any more".to_owned(),
+                facet(),
+            );
         }
         for _ in left.len()..new.len() {
             self.set(rules::CONDITION_ADDED, pair, "a condition asks for more".to_owned(), facet());
@@ -64,7 +69,12 @@ impl<'g> Comparer<'g> {
             return;
         }
         if !left.is_empty() {
-            self.set(rules::NOT_REMOVED, pair, "what `not` forbade is valid".to_owned(), Facet::of(&[Keyword::Not]));
+            self.set(
+                rules::NOT_REMOVED,
+                pair,
+                "what `not` forbade is valid".to_owned(),
+                Facet::of(&[Keyword::Not]),
+            );
         }
         if !new.is_empty() {
             self.set(rules::NOT_ADDED, pair, "`not` forbids more".to_owned(), Facet::of(&[Keyword::Not]));
@@ -86,7 +96,12 @@ impl<'g> Comparer<'g> {
         let (old, new) = (required(&pair.old), required(&pair.new));
         let facet = || Facet::of(&[Keyword::DependentRequired]);
         for (name, other) in new.iter().filter(|each| !old.contains(each) && !pair.old.requires(each.1)) {
-            self.set(rules::DEPENDENCY_ADDED, pair, format!("`{other}` is required beside `{name}`"), facet());
+            self.set(
+                rules::DEPENDENCY_ADDED,
+                pair,
+                format!("`{other}` is required beside `{name}`"),
+                facet(),
+            );
         }
         for (name, other) in old.iter().filter(|each| !new.contains(each) && !pair.new.requires(each.1)) {
             self.set(
@@ -136,7 +151,12 @@ impl<'g> Comparer<'g> {
             };
             let (old, new) = (all(&pair.old), all(&pair.new));
             if old.is_empty() && !new.is_empty() {
-                self.set(rules::UNEVALUATED_ADDED, pair, format!("`{keyword}` restricts what is left"), facet);
+                self.set(
+                    rules::UNEVALUATED_ADDED,
+                    pair,
+                    format!("`{keyword}` restricts what is left"),
+                    facet,
+                );
             } else if !old.is_empty() && new.is_empty() {
                 self.set(rules::UNEVALUATED_REMOVED, pair, format!("`{keyword}` is gone"), facet);
             } else if !old.is_empty() {

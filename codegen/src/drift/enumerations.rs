@@ -53,7 +53,12 @@ impl<'g> Comparer<'g> {
             (Listing::Closed { values: old, holder }, Listing::Closed { values: new, holder: other }) => {
                 for value in new.iter().filter(|value| !old.contains(value)) {
                     let facet = Facet::of(UNIONS).tries([(*value).clone()]);
-                    self.set(rules::ENUM_VALUE_ADDED, pair, format!("{} is a new value", short(value)), facet);
+                    self.set(
+                        rules::ENUM_VALUE_ADDED,
+                        pair,
+                        format!("{} is a new value", short(value)),
+                        facet,
+                    );
                 }
                 for value in old.iter().filter(|value| !new.contains(value)) {
                     let facet = Facet::of(UNIONS).tries([(*value).clone()]);

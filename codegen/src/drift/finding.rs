@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     load::Sources,
-    schema::{SchemaId, keywords::Keyword},
+    schema::{Schema, SchemaId, keywords::Keyword},
     tree::Place,
 };
 
@@ -233,7 +233,12 @@ impl<'g> Comparer<'g> {
     pub(super) fn set(&mut self, rule: &'static Rule, pair: &Pair<'g>, message: String, facet: Facet) {
         // The member that has the keyword, so that what many places share is one change.
         let keeper = |flat: &Flat<'g>| {
-            let keeper = flat.schemas().find(|schema| schema.says(facet.keywords));
+            // A reference says nothing where it stands.
+            let says = |schema: &&Schema| {
+                let mut keywords = facet.keywords.iter().filter(|keyword| **keyword != Keyword::Ref);
+                keywords.any(|keyword| keyword.value(schema).is_some())
+            };
+            let keeper = flat.schemas().find(says);
             keeper.map(|schema| &schema.place).or_else(|| place(flat))
         };
         let places = (keeper(&pair.old), keeper(&pair.new));
@@ -325,9 +330,7 @@ impl<'g> Comparer<'g> {
         let Some(source) = sources.get(place.source) else {
             return Spot { file: String::new(), pointer: place.pointer.clone(), line: 1 };
         };
-        let lines = self.lines.entry((new, place.source.0)).or_insert_with(|| {
-            Lines::of(&source.text)
-        });
+        let lines = self.lines.entry((new, place.source.0)).or_insert_with(|| Lines::of(&source.text));
         let line = lines.line(place.span.start as usize) + 1;
         Spot { file: source.name.clone(), pointer: place.pointer.clone(), line }
     }
@@ -352,7 +355,8 @@ fn consequence(rule: &Rule, change: &Change) -> String {
 
 /// Where a flattened schema stands: the outermost member that says more than where to look.
 pub(super) fn place<'g>(flat: &Flat<'g>) -> Option<&'g Place> {
-    let telling = flat.schemas().find(|schema| schema.reference.is_none() || !schema.decides_by(&[Keyword::Ref]));
+    let telling =
+        flat.schemas().find(|schema| schema.reference.is_none() || !schema.decides_by(&[Keyword::Ref]));
     telling.or_else(|| flat.schemas().next()).map(|schema| &schema.place)
 }
 

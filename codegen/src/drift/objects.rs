@@ -10,8 +10,12 @@ use crate::{
     tree::{Place, escape},
 };
 
-const CLOSING: &[Keyword] =
-    &[Keyword::AdditionalProperties, Keyword::UnevaluatedProperties, Keyword::Properties, Keyword::PatternProperties];
+const CLOSING: &[Keyword] = &[
+    Keyword::AdditionalProperties,
+    Keyword::UnevaluatedProperties,
+    Keyword::Properties,
+    Keyword::PatternProperties,
+];
 
 impl<'g> Comparer<'g> {
     /// Compares two objects.
@@ -91,7 +95,14 @@ impl<'g> Comparer<'g> {
         let asked = self.needed(&pair.old, name, at.usage);
         if self.needed(&pair.new, name, at.usage) && !asked {
             let message = format!("`{name}` is new and required");
-            self.set_at(rules::PROPERTY_ADDED_REQUIRED, pair, &at, places, message, Facet::of(&[Keyword::Required]));
+            self.set_at(
+                rules::PROPERTY_ADDED_REQUIRED,
+                pair,
+                &at,
+                places,
+                message,
+                Facet::of(&[Keyword::Required]),
+            );
         } else if asked && !self.needed(&pair.new, name, at.usage) {
             self.requirement(pair, name);
         } else if pair.old.closed() {

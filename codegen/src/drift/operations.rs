@@ -143,15 +143,23 @@ impl<'g> Comparer<'g> {
         match (&old.request_body, &new.request_body) {
             (None, None) => {}
             (None, Some(body)) => {
-                let rule =
-                    if body.required { rules::REQUEST_BODY_ADDED_REQUIRED } else { rules::REQUEST_BODY_ADDED_OPTIONAL };
+                let rule = if body.required {
+                    rules::REQUEST_BODY_ADDED_REQUIRED
+                } else {
+                    rules::REQUEST_BODY_ADDED_OPTIONAL
+                };
                 let word = if body.required { "required" } else { "optional" };
                 let places = (Some(&old.place), Some(&body.place));
                 self.both(rule, places, &at.base, format!("there is a body, and it is {word}"));
             }
             (Some(body), None) => {
                 let places = (Some(&body.place), Some(&new.place));
-                self.both(rules::REQUEST_BODY_REMOVED, places, &at.base, "there is no body any more".to_owned());
+                self.both(
+                    rules::REQUEST_BODY_REMOVED,
+                    places,
+                    &at.base,
+                    "there is no body any more".to_owned(),
+                );
             }
             (Some(before), Some(after)) => self.request_bodies(before, after, &at),
         }
@@ -160,15 +168,23 @@ impl<'g> Comparer<'g> {
     fn request_bodies(&mut self, before: &'g RequestBody, after: &'g RequestBody, at: &Subject) {
         let places = (Some(&before.place), Some(&after.place));
         if before.description != after.description {
-            self.both(rules::OPERATION_EDITORIAL, places, &at.base, "description of the body changed".to_owned());
+            self.both(
+                rules::OPERATION_EDITORIAL,
+                places,
+                &at.base,
+                "description of the body changed".to_owned(),
+            );
         }
         match (before.required, after.required) {
             (false, true) => {
                 self.both(rules::REQUEST_BODY_REQUIRED, places, &at.base, "the body is required".to_owned())
             }
-            (true, false) => {
-                self.both(rules::REQUEST_BODY_OPTIONAL, places, &at.base, "the body may be missing".to_owned())
-            }
+            (true, false) => self.both(
+                rules::REQUEST_BODY_OPTIONAL,
+                places,
+                &at.base,
+                "the body may be missing".to_owned(),
+            ),
             _ => {}
         }
         let rules = (rules::REQUEST_MEDIA_TYPE_ADDED, rules::REQUEST_MEDIA_TYPE_REMOVED);
@@ -244,7 +260,12 @@ impl<'g> Comparer<'g> {
         let base = format!("{} {}", calls.name(), status(after.status));
         let places = (Some(&before.place), Some(&after.place));
         if before.description != after.description {
-            self.both(rules::OPERATION_EDITORIAL, places, &base, "description of the answer changed".to_owned());
+            self.both(
+                rules::OPERATION_EDITORIAL,
+                places,
+                &base,
+                "description of the answer changed".to_owned(),
+            );
         }
         let rules = (rules::RESPONSE_MEDIA_TYPE_ADDED, rules::RESPONSE_MEDIA_TYPE_REMOVED);
         let at = Subject::new(format!("{base} body"), calls.answers);

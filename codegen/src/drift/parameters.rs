@@ -55,7 +55,11 @@ impl<'g> Comparer<'g> {
             }
         }
         for after in left {
-            let rule = if after.required { rules::PARAMETER_ADDED_REQUIRED } else { rules::PARAMETER_ADDED_OPTIONAL };
+            let rule = if after.required {
+                rules::PARAMETER_ADDED_REQUIRED
+            } else {
+                rules::PARAMETER_ADDED_OPTIONAL
+            };
             let kind = if after.required { "required" } else { "optional" };
             let message = format!("`{}` is new and {kind}", after.name);
             self.both(rule, (Some(&old.place), Some(&after.place)), &subject(calls, after), message);
@@ -71,7 +75,9 @@ impl<'g> Comparer<'g> {
         }
         match (before.required, after.required) {
             (false, true) => self.both(rules::PARAMETER_REQUIRED, places, &base, "it is required".to_owned()),
-            (true, false) => self.both(rules::PARAMETER_OPTIONAL, places, &base, "it may be left out".to_owned()),
+            (true, false) => {
+                self.both(rules::PARAMETER_OPTIONAL, places, &base, "it may be left out".to_owned())
+            }
             _ => {}
         }
         let form = |parameter: &'g Parameter| {

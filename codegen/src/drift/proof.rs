@@ -18,10 +18,7 @@ use jsonschema::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    finding::Facet,
-    flat::Flat,
-};
+use super::{finding::Facet, flat::Flat};
 use crate::{
     schema::{
         Graph, SchemaId,

@@ -79,9 +79,9 @@ rules! {
     OPERATION_RENAMED = rule(
         "operation-renamed",
         "operationId changed",
-        B,
-        B,
-        "The wire is the same, but generated code calls the operation by its id and no longer compiles.",
+        S,
+        S,
+        "The wire is the same; who calls the operation by its id in generated code writes the new one.",
     );
     OPERATION_DEPRECATED = rule(
         "operation-deprecated",

@@ -41,12 +41,18 @@ impl<'g> Comparer<'g> {
             let unique = |flat: &Flat<'g>| flat.any(|s| s.unique_items);
             let facet = Facet::of(&[Keyword::UniqueItems]);
             match (unique(&pair.old), unique(&pair.new)) {
-                (false, true) => {
-                    self.set(rules::UNIQUE_ITEMS_SET, pair, "two equal elements are refused".to_owned(), facet)
-                }
-                (true, false) => {
-                    self.set(rules::UNIQUE_ITEMS_UNSET, pair, "two equal elements are valid".to_owned(), facet)
-                }
+                (false, true) => self.set(
+                    rules::UNIQUE_ITEMS_SET,
+                    pair,
+                    "two equal elements are refused".to_owned(),
+                    facet,
+                ),
+                (true, false) => self.set(
+                    rules::UNIQUE_ITEMS_UNSET,
+                    pair,
+                    "two equal elements are valid".to_owned(),
+                    facet,
+                ),
                 _ => {}
             }
         }
@@ -133,7 +139,12 @@ impl<'g> Comparer<'g> {
                 self.set(rules::PATTERN_ADDED, pair, format!("the text must match {}", words(&more)), facet)
             }
             (false, true) => {
-                self.set(rules::PATTERN_REMOVED, pair, format!("the text need not match {}", words(&gone)), facet);
+                self.set(
+                    rules::PATTERN_REMOVED,
+                    pair,
+                    format!("the text need not match {}", words(&gone)),
+                    facet,
+                );
             }
             (false, false) => {
                 let message = format!("the pattern is {}, was {}", words(&more), words(&gone));
@@ -143,7 +154,14 @@ impl<'g> Comparer<'g> {
     }
 
     fn ranges(&mut self, pair: &Pair<'g>) {
-        let facet = || Facet::of(&[Keyword::Minimum, Keyword::Maximum, Keyword::ExclusiveMinimum, Keyword::ExclusiveMaximum]);
+        let facet = || {
+            Facet::of(&[
+                Keyword::Minimum,
+                Keyword::Maximum,
+                Keyword::ExclusiveMinimum,
+                Keyword::ExclusiveMaximum,
+            ])
+        };
         let words = |bound: Option<Bound<'g>>, inclusive: &str, exclusive: &str| match bound {
             None => "unbounded".to_owned(),
             Some(bound) if bound.exclusive => format!("{exclusive} {}", bound.value),

@@ -42,7 +42,14 @@ impl<'g> Comparer<'g> {
             return false;
         }
         let (was, is) = (type_names(old), type_names(new));
-        let facet = Facet::of(&[Keyword::Type, Keyword::Enum, Keyword::Const, Keyword::OneOf, Keyword::AnyOf, Keyword::Ref]);
+        let facet = Facet::of(&[
+            Keyword::Type,
+            Keyword::Enum,
+            Keyword::Const,
+            Keyword::OneOf,
+            Keyword::AnyOf,
+            Keyword::Ref,
+        ]);
         let disjoint = old.and(new).is_empty();
         if old.is_empty() || new.is_empty() {
             let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };

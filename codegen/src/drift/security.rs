@@ -19,11 +19,21 @@ impl<'g> Comparer<'g> {
         match (open(&old), open(&new)) {
             (true, true) => return,
             (true, false) => {
-                self.both(rules::SIGN_IN_REQUIRED, places, &subject, "anonymous calls are refused".to_owned());
+                self.both(
+                    rules::SIGN_IN_REQUIRED,
+                    places,
+                    &subject,
+                    "anonymous calls are refused".to_owned(),
+                );
                 return;
             }
             (false, true) => {
-                self.both(rules::SIGN_IN_DROPPED, places, &subject, "anonymous calls are answered".to_owned());
+                self.both(
+                    rules::SIGN_IN_DROPPED,
+                    places,
+                    &subject,
+                    "anonymous calls are answered".to_owned(),
+                );
                 return;
             }
             (false, false) => {}

@@ -106,7 +106,14 @@ impl<'g> Comparer<'g> {
             let from = Some(&pair.old.graph.schema(holder.holder).place);
             let ids = [pair.new_ids.as_slice(), &[id]].concat();
             let facet = Facet::of(UNIONS).tries(self.tries(Side::New, &ids, id, other));
-            self.set_at(rules::BRANCH_ADDED, pair, &at, (from, place), format!("the form {name} is new"), facet);
+            self.set_at(
+                rules::BRANCH_ADDED,
+                pair,
+                &at,
+                (from, place),
+                format!("the form {name} is new"),
+                facet,
+            );
         }
         for id in gone {
             let tag = tags.as_ref().and_then(|(tag, before, _)| Some((*tag, value(old, Some(before), id)?)));
@@ -116,7 +123,14 @@ impl<'g> Comparer<'g> {
             let to = Some(&pair.new.graph.schema(other.holder).place);
             let ids = [pair.old_ids.as_slice(), &[id]].concat();
             let facet = Facet::of(UNIONS).tries(self.tries(Side::Old, &ids, id, holder));
-            self.set_at(rules::BRANCH_REMOVED, pair, &at, (place, to), format!("the form {name} is gone"), facet);
+            self.set_at(
+                rules::BRANCH_REMOVED,
+                pair,
+                &at,
+                (place, to),
+                format!("the form {name} is gone"),
+                facet,
+            );
         }
     }
 

@@ -142,7 +142,9 @@ fn each(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
             Value::Map(named) => {
                 match keyword {
                     Keyword::DependentSchemas => {
-                        named.iter().for_each(|(name, _)| say(keyword.name(), format!("when {name} is there")));
+                        named
+                            .iter()
+                            .for_each(|(name, _)| say(keyword.name(), format!("when {name} is there")));
                     }
                     Keyword::PatternProperties => {
                         named.iter().for_each(|(pattern, _)| say(keyword.name(), pattern.clone()));

@@ -116,7 +116,8 @@ impl Project {
             if ids.iter().any(|id| effective.contains(id)) {
                 continue;
             }
-            let message = format!("`open` has no effect on `{selector}`, which is no union told apart by a tag");
+            let message =
+                format!("`open` has no effect on `{selector}`, which is no union told apart by a tag");
             diagnostics.push(
                 Diagnostic::error("config", message)
                     .maybe_at(self.config.place("open", selector))

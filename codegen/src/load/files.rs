@@ -74,7 +74,8 @@ pub(crate) fn is_contract(tree: &Tree) -> bool {
     let typed = tree.get("type").is_some_and(|found| match &found.value {
         Value::String(name) => Types::named(name).is_some(),
         Value::Array(names) => {
-            !names.is_empty() && names.iter().all(|name| name.as_str().is_some_and(|name| Types::named(name).is_some()))
+            !names.is_empty()
+                && names.iter().all(|name| name.as_str().is_some_and(|name| Types::named(name).is_some()))
         }
         _ => false,
     });

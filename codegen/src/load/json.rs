@@ -157,7 +157,11 @@ fn refusal(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
             let inside = word.start < at && (at < word.end || expected == Some(Expected::Value));
             if kind == JsonErrorKind::InvalidNumber || inside {
                 at = word.start;
-                let kind = if text[at..].starts_with(|c: char| c == '-' || c.is_ascii_digit()) { "number" } else { "value" };
+                let kind = if text[at..].starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+                    "number"
+                } else {
+                    "value"
+                };
                 format!("`{}` is not a JSON {kind}", &text[word])
             } else if text[..at].trim_ascii().is_empty() && kind == JsonErrorKind::UnexpectedEnd {
                 "the document is empty".to_owned()

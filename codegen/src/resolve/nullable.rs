@@ -60,7 +60,9 @@ pub(super) fn settle(graph: &mut Graph, words: Vec<Word>, problems: &mut Diagnos
     let Some(first) = beyond.first() else { return };
     let message = match beyond.len() {
         1 => "a `nullable` that has no effect by the letter of OpenAPI 3.0 is read as \"or null\"".to_owned(),
-        count => format!("{count} `nullable` that have no effect by the letter of OpenAPI 3.0 are read as \"or null\""),
+        count => format!(
+            "{count} `nullable` that have no effect by the letter of OpenAPI 3.0 are read as \"or null\""
+        ),
     };
     problems.push(
         Diagnostic::note("nullable", message)
@@ -71,10 +73,7 @@ pub(super) fn settle(graph: &mut Graph, words: Vec<Word>, problems: &mut Diagnos
 
 /// Of schemas that say nothing beside the word: those that are alternatives of an `anyOf` or
 /// `oneOf`, and those that are part of an `allOf`, with the schema around.
-fn placed(
-    graph: &Graph,
-    lone: &BTreeSet<SchemaId>,
-) -> (BTreeSet<SchemaId>, BTreeMap<SchemaId, SchemaId>) {
+fn placed(graph: &Graph, lone: &BTreeSet<SchemaId>) -> (BTreeSet<SchemaId>, BTreeMap<SchemaId, SchemaId>) {
     let mut alternatives = BTreeSet::new();
     let mut parts = BTreeMap::new();
     if lone.is_empty() {

@@ -205,7 +205,8 @@ impl<'t> Parser<'_, 't> {
             Some(true) => {
                 let place = node.place(member);
                 self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| Word { schema, place }));
-                let instead = "write `\"type\": [\"string\", \"null\"]`, or `anyOf` with `{\"type\": \"null\"}`";
+                let instead =
+                    "write `\"type\": [\"string\", \"null\"]`, or `anyOf` with `{\"type\": \"null\"}`";
                 self.borrowed(node, member, instead);
             }
             Some(false) => {}

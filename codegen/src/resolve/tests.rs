@@ -546,7 +546,8 @@ fn options() {
         (UnknownKeywords::Ignore, ""),
     ] {
         let mut sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
-        let (.., problems) = resolve(&mut sources, &ResolveOptions { unknown_keywords, ..ResolveOptions::default() });
+        let (.., problems) =
+            resolve(&mut sources, &ResolveOptions { unknown_keywords, ..ResolveOptions::default() });
         assert_eq!(shown(&problems), expected);
     }
     assert_eq!(ResolveOptions::default().unknown_keywords, UnknownKeywords::Warn);

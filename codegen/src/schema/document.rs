@@ -115,7 +115,9 @@ impl Writer<'_> {
                 Held::Json(value) => exact(value)?,
                 Held::Values(values) => Value::Array(values.iter().map(exact).collect::<Option<_>>()?),
                 Held::Names(names) => json!(names),
-                Held::Needs(needs) => needs.iter().map(|(name, others)| (name.clone(), json!(others))).collect(),
+                Held::Needs(needs) => {
+                    needs.iter().map(|(name, others)| (name.clone(), json!(others))).collect()
+                }
             };
             out.insert(keyword.name().to_owned(), written);
         }

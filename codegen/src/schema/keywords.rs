@@ -320,17 +320,11 @@ impl Schema {
         Keyword::ALL.iter().filter_map(|keyword| Some((*keyword, keyword.value(self)?)))
     }
 
-    /// Whether it has one of some keywords.
-    pub(crate) fn says(&self, keywords: &[Keyword]) -> bool {
-        keywords.iter().any(|keyword| keyword.value(self).is_some())
-    }
-
     /// Whether nothing but these keywords can make a value invalid. `then` and `else` say
     /// nothing without `if` (Core 10.2.2).
     pub(crate) fn decides_by(&self, keywords: &[Keyword]) -> bool {
-        let idle = |keyword: Keyword| {
-            matches!(keyword, Keyword::Then | Keyword::Else) && self.condition.is_none()
-        };
+        let idle =
+            |keyword: Keyword| matches!(keyword, Keyword::Then | Keyword::Else) && self.condition.is_none();
         let decides = |(keyword, _): &(Keyword, _)| keyword.role().decides() && !idle(*keyword);
         let mut deciding = self.keywords().filter(decides);
         self.boolean != Some(false) && deciding.all(|(keyword, _)| keywords.contains(&keyword))
@@ -350,7 +344,10 @@ impl Schema {
             location: self.location.clone(),
             ..Self::default()
         };
-        Keyword::ALL.iter().filter(|keyword| keep(**keyword)).for_each(|keyword| keyword.copy(self, &mut part));
+        Keyword::ALL
+            .iter()
+            .filter(|keyword| keep(**keyword))
+            .for_each(|keyword| keyword.copy(self, &mut part));
         part
     }
 }

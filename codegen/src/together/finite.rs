@@ -16,7 +16,7 @@ use crate::{
 /// Members of a circle that a message names.
 const SHOWN: usize = 6;
 
-/// The schemas on circles of what has to be there, each circle with a warning.
+/// The schemas on circles of what has to be there, with a warning for those that hold each other.
 ///
 /// `implied`: members without a `type` are those of an object.
 pub(crate) fn endless(graph: &Graph, implied: bool, problems: &mut Diagnostics) -> BTreeSet<SchemaId> {
@@ -26,11 +26,40 @@ pub(crate) fn endless(graph: &Graph, implied: bool, problems: &mut Diagnostics) 
         if on_circles.contains(&id) {
             continue;
         }
-        let Some(circle) = circle(graph, implied, &without, id) else { continue };
+        let asked = asked(graph, implied, &without, id);
+        let Some(circle) = circle(&asked, id) else { continue };
         problems.push(report(graph, &circle));
-        on_circles.extend(circle);
+        on_circles.extend(holding(&asked, id));
     }
     on_circles
+}
+
+/// What each of some schemas asks for, of those without a value.
+type Asked = BTreeMap<SchemaId, Vec<SchemaId>>;
+
+/// All that a schema asks for, directly or through others.
+fn asked(graph: &Graph, implied: bool, without: &BTreeSet<SchemaId>, start: SchemaId) -> Asked {
+    let mut found = Asked::new();
+    let mut work = vec![start];
+    while let Some(id) = work.pop() {
+        if let Entry::Vacant(new) = found.entry(id) {
+            let asks = asks(graph, id, implied).into_iter().flatten().filter(|id| without.contains(id));
+            work.extend(new.insert(asks.collect()).iter());
+        }
+    }
+    found
+}
+
+/// Those that ask for a schema, of all that it asks for itself.
+fn holding(asked: &Asked, start: SchemaId) -> BTreeSet<SchemaId> {
+    let mut found = BTreeSet::new();
+    let mut work = vec![start];
+    while let Some(id) = work.pop() {
+        if found.insert(id) {
+            work.extend(asked.iter().filter(|(_, asks)| asks.contains(&id)).map(|(asker, _)| *asker));
+        }
+    }
+    found
 }
 
 /// One thing that a schema asks for: a value of at least one of these.
@@ -95,17 +124,12 @@ fn without_value(graph: &Graph, implied: bool) -> BTreeSet<SchemaId> {
     without
 }
 
-/// The way from a schema through what it asks for back to itself, if there is one.
-fn circle(
-    graph: &Graph,
-    implied: bool,
-    without: &BTreeSet<SchemaId>,
-    start: SchemaId,
-) -> Option<Vec<SchemaId>> {
+/// The shortest way from a schema through what it asks for back to itself, if there is one.
+fn circle(asked: &Asked, start: SchemaId) -> Option<Vec<SchemaId>> {
     let mut from: BTreeMap<SchemaId, SchemaId> = BTreeMap::new();
     let mut work = VecDeque::from([start]);
     while let Some(at) = work.pop_front() {
-        for next in asks(graph, at, implied).into_iter().flatten().filter(|id| without.contains(id)) {
+        for &next in asked.get(&at).into_iter().flatten() {
             if next == start {
                 let mut way = vec![at];
                 while let Some(before) = way.last().filter(|id| **id != start).and_then(|id| from.get(id)) {
@@ -130,7 +154,8 @@ fn report(graph: &Graph, circle: &[SchemaId]) -> Diagnostic {
         names.push("…".to_owned());
     }
     names.extend(circle.first().map(name));
-    let message = format!("no finite value is valid here, since each would have to hold itself: {}", names.join(" → "));
+    let message =
+        format!("no finite value is valid here, since each would have to hold itself: {}", names.join(" → "));
     let mut problem = Diagnostic::warning("no-finite-value", message)
         .help("leave one of these out of `required` (or `minItems`), or let it be `null`");
     let places = circle.iter().map(|id| graph.schema(*id).place.clone());

@@ -157,8 +157,10 @@ impl<'g> Sampler<'g> {
         let others = all.iter().filter_map(|s| s.additional_properties);
         let others: Vec<SchemaId> =
             others.chain(all.iter().flat_map(|s| s.pattern_properties.iter().map(|(_, id)| *id))).collect();
-        let names =
-            all.iter().flat_map(|s| &s.pattern_properties).filter_map(|(pattern, _)| spelled(pattern, 3, End::First));
+        let names = all
+            .iter()
+            .flat_map(|s| &s.pattern_properties)
+            .filter_map(|(pattern, _)| spelled(pattern, 3, End::First));
         for name in names.chain(["undeclared".to_owned()]) {
             for value in self.part(&others, depth, 3) {
                 let mut with = least.clone();

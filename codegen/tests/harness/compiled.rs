@@ -88,6 +88,8 @@ pub mod names_problem;
 pub mod names_types;
 #[path = "../cases/never_text/expected/root.rs"]
 pub mod never_text;
+#[path = "../cases/no_finite_value/expected/root.rs"]
+pub mod no_finite_value;
 #[path = "../cases/not_required/expected/root.rs"]
 pub mod not_required;
 #[path = "../cases/not_schema/expected/root.rs"]
@@ -106,6 +108,8 @@ pub mod number_decimals;
 pub mod number_whole;
 #[path = "../cases/openapi_30/expected/root.rs"]
 pub mod openapi_30;
+#[path = "../cases/openapi_30_nullable/expected/root.rs"]
+pub mod openapi_30_nullable;
 #[path = "../cases/openapi_files/expected/root.rs"]
 pub mod openapi_files;
 #[path = "../cases/operations/expected/root.rs"]
@@ -237,7 +241,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
-        "format_annotation" => models!(format_annotation: Input, Link),
+        "format_annotation" => models!(format_annotation: Input, Link, Moment),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
         "long_chain" => models!(long_chain: Link00, Link01, Link02, Link03, Link04, Link05, Link06, Link07, Link08, Link09, Link10, Link11, Link12, Link13, Link14, Link15, Link16, Link17, Link18, Link19, Link20, Link21, Link22, Link23, Link24, Link25, Link26, Link27, Link28, Link29, Link30, Link31, Link32, Link33, Link34, Link35, Link36, Link37, Link38, Link39, Link40, Link41, Link42, Link43, Link44, Link45, Link46, Link47, Link48, Link49, Link50, Link51, Link52, Link53, Link54, Link55, Link56, Link57, Link58, Link59, Link60, Link61, Link62, Link63, Link64, Link65, Link66, Link67, Link68, Link69, Link70, Link71, Link72, Link73, Link74, Link75, Link76, Link77, Link78, Link79, Link80, Link81, Link82, Link83, Link84, Link85, Link86, Link87, Link88, Link89, Link90, Link91, Link92, Link93, Link94, Link95, Link96, Link97, Link98, Link99),
@@ -250,6 +254,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "names_problem" => models!(names_problem: Error, Input),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
         "never_text" => models!(never_text: Input),
+        "no_finite_value" => models!(no_finite_value: Floor, Input, Link, List, Tower),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
         "nullable_any_of" => models!(nullable_any_of: Input, InputFilesValue),
@@ -259,6 +264,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_decimals" => models!(number_decimals: Input),
         "number_whole" => models!(number_whole: Input, InputKind),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
+        "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),

@@ -328,10 +328,21 @@ fn nullable_is_read_as_or_null() {
         ("{type: integer, nullable: true}".to_owned(), true, "[null, 1]", "[true]"),
         ("{$ref: '#/components/schemas/B', nullable: true}".to_owned(), false, "[null, 1]", "[true]"),
         (format!("{{allOf: [{b}], nullable: true}}"), false, "[null, 1]", "[true]"),
-        (format!("{{allOf: [{b}, {{minimum: 3}}], nullable: true, maximum: 9}}"), false, "[null, 3, 9]", "[2, 10]"),
+        (
+            format!("{{allOf: [{b}, {{minimum: 3}}], nullable: true, maximum: 9}}"),
+            false,
+            "[null, 3, 9]",
+            "[2, 10]",
+        ),
         (format!("{{anyOf: [{b}, {c}], nullable: true}}"), false, "[null, 1, \"\"]", "[true]"),
         (format!("{{oneOf: [{b}, {c}], nullable: true}}"), false, "[null, 1, \"\"]", "[true]"),
-        ("{oneOf: [{type: integer, nullable: true}, {type: string, nullable: true}], nullable: true}".to_owned(), false, "[null, 1, \"\"]", "[true]"),
+        (
+            "{oneOf: [{type: integer, nullable: true}, {type: string, nullable: true}], nullable: true}"
+                .to_owned(),
+            false,
+            "[null, 1, \"\"]",
+            "[true]",
+        ),
         ("{type: integer, enum: [1, 2], nullable: true}".to_owned(), false, "[null, 1]", "[3]"),
         ("{enum: [1, 2], nullable: true}".to_owned(), false, "[null, 1]", "[3]"),
         ("{type: integer, enum: [1, null], nullable: true}".to_owned(), true, "[null, 1]", "[3]"),
@@ -346,7 +357,11 @@ fn nullable_is_read_as_or_null() {
     for (schema, letter, valid, invalid) in &cases {
         let text = format!("{head}{schema}\n");
         let (graph, _, problems) = all(&[("api.yaml", &text)]);
-        assert_eq!(problems.iter().filter(|each| each.code == "nullable").count(), usize::from(!letter), "{schema}\n{problems}");
+        assert_eq!(
+            problems.iter().filter(|each| each.code == "nullable").count(),
+            usize::from(!letter),
+            "{schema}\n{problems}"
+        );
         assert!(!problems.has_errors(), "{problems}");
         let id = graph.ids().find(|id| graph.location(*id).ends_with("schemas/A")).unwrap();
         let tables = TableSet::new(&graph, &Shapes::default(), patterns(&graph, None).0, None);
@@ -364,7 +379,9 @@ fn nullable_is_read_as_or_null() {
 #[test]
 fn nullable_by_the_letter() {
     let strict = |inner: &str| {
-        let text = format!("openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    A: {inner}\n    B: {{type: integer}}\n");
+        let text = format!(
+            "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    A: {inner}\n    B: {{type: integer}}\n"
+        );
         let mut sources = crate::load::Sources::from_texts(&[("api.yaml", "", &text)]).unwrap();
         let options = ResolveOptions { nullable: Nullable::Strict, ..ResolveOptions::default() };
         let (graph, _, problems) = crate::resolve::resolve(&mut sources, &options);
@@ -384,7 +401,9 @@ fn nullable_by_the_letter() {
 #[test]
 fn one_line_for_all_nullables() {
     let b = "{$ref: '#/components/schemas/B', nullable: true}";
-    let text = format!("openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    B: {{type: integer}}\n    A: {{properties: {{a: {b}, b: {b}, c: {b}}}}}\n");
+    let text = format!(
+        "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    B: {{type: integer}}\n    A: {{properties: {{a: {b}, b: {b}, c: {b}}}}}\n"
+    );
     let (_, _, problems) = all(&[("api.yaml", &text)]);
     assert_eq!(shown(&problems), "!nullable /components/schemas/A/properties/a/nullable");
     assert!(problems.iter().next().unwrap().message.starts_with("3 `nullable`"), "{problems}");

@@ -220,7 +220,8 @@ impl<'t> Parser<'_, 't> {
             let found = match name.as_str() {
                 Some(text) => {
                     let known = Types::named(text);
-                    let known = known.filter(|types| *types != Types::NULL || node.dialect.draft != Draft::OpenApi30);
+                    let known =
+                        known.filter(|types| *types != Types::NULL || node.dialect.draft != Draft::OpenApi30);
                     if let Some(types) = known {
                         types
                     } else {

@@ -81,14 +81,56 @@ fn full() -> Schema {
 #[test]
 fn every_field_belongs_to_one_keyword() {
     let fields = each_field!(
-        full(), reference, dynamic_reference, definitions, title, description, default, examples,
-        deprecated, read_only, write_only, format, content_encoding, content_media_type,
-        content_schema, types, enumeration, constant, minimum, maximum, exclusive_minimum,
-        exclusive_maximum, multiple_of, min_length, max_length, pattern, min_items, max_items,
-        unique_items, contains, prefix_items, items, unevaluated_items, properties,
-        pattern_properties, additional_properties, unevaluated_properties, property_names,
-        required, min_properties, max_properties, dependent_required, dependent_schemas, all_of,
-        any_of, one_of, not, condition, then, otherwise,
+        full(),
+        reference,
+        dynamic_reference,
+        definitions,
+        title,
+        description,
+        default,
+        examples,
+        deprecated,
+        read_only,
+        write_only,
+        format,
+        content_encoding,
+        content_media_type,
+        content_schema,
+        types,
+        enumeration,
+        constant,
+        minimum,
+        maximum,
+        exclusive_minimum,
+        exclusive_maximum,
+        multiple_of,
+        min_length,
+        max_length,
+        pattern,
+        min_items,
+        max_items,
+        unique_items,
+        contains,
+        prefix_items,
+        items,
+        unevaluated_items,
+        properties,
+        pattern_properties,
+        additional_properties,
+        unevaluated_properties,
+        property_names,
+        required,
+        min_properties,
+        max_properties,
+        dependent_required,
+        dependent_schemas,
+        all_of,
+        any_of,
+        one_of,
+        not,
+        condition,
+        then,
+        otherwise,
     );
     let mut found = Vec::new();
     for (field, schema) in fields {
@@ -122,7 +164,8 @@ fn children_are_what_is_applied() {
 
 #[test]
 fn what_decides() {
-    let reference = Schema { reference: Some(SchemaId(0)), description: Some("a".to_owned()), ..Schema::default() };
+    let reference =
+        Schema { reference: Some(SchemaId(0)), description: Some("a".to_owned()), ..Schema::default() };
     assert!(reference.decides_by(&[Keyword::Ref]));
     assert!(!reference.decides_by(&[]));
     assert!(Schema { then: Some(SchemaId(0)), ..Schema::default() }.decides_by(&[]));
