@@ -508,3 +508,6 @@ fn merged(apis: Vec<Api>) -> Api {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;
