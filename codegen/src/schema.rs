@@ -6,18 +6,22 @@
 
 pub(crate) mod document;
 pub(crate) mod keywords;
+mod part;
 
 use contract_runtime::{Json, Map, Number};
 
-use crate::tree::{Place, SourceId};
+use crate::{
+    arena::{Arena, Id},
+    tree::{Place, SourceId},
+};
 
-/// Index of a schema in [`Graph::schemas`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SchemaId(pub u32);
+pub(crate) use self::part::Moved;
 
-/// Index of a schema resource in [`Graph::resources`] (JSON Schema Core 2020-12, 8.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct ResourceId(pub u32);
+/// A schema of a [`Graph`].
+pub type SchemaId = Id<Schema>;
+
+/// A schema resource of a [`Graph`] (JSON Schema Core 2020-12, 8.2.1).
+pub type ResourceId = Id<Resource>;
 
 /// A schema resource: what one `$id` (or one whole document) identifies.
 #[derive(Clone, Debug)]
@@ -87,6 +91,13 @@ impl Types {
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+    /// How many of the JSON types it holds; `integer` beside `number` is none of its own.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        let own = self.0 & !Self::INTEGER.0;
+        let integer = if self.0 & Self::NUMBER.0 == Self::INTEGER.0 { 1 } else { 0 };
+        own.count_ones() + integer
     }
     /// Whether nothing is in the set.
     #[must_use]
@@ -271,28 +282,28 @@ pub struct Schema {
 /// Every schema that the inputs hold or reach, references settled.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// All schemas; a [`SchemaId`] is an index. Order: sources by URI, then document order.
-    pub schemas: Vec<Schema>,
-    /// All resources; a [`ResourceId`] is an index.
-    pub resources: Vec<Resource>,
+    /// All schemas: sources by URI, then document order.
+    pub schemas: Arena<Schema>,
+    /// All resources, in the same order.
+    pub resources: Arena<Resource>,
 }
 
 impl Graph {
     /// The schema behind an id.
     #[must_use]
     pub fn schema(&self, id: SchemaId) -> &Schema {
-        &self.schemas[id.0 as usize]
+        &self.schemas[id]
     }
 
     /// The resource behind an id.
     #[must_use]
     pub fn resource(&self, id: ResourceId) -> &Resource {
-        &self.resources[id.0 as usize]
+        &self.resources[id]
     }
 
     /// All ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
-        (0..u32::try_from(self.schemas.len()).unwrap_or(u32::MAX)).map(SchemaId)
+        self.schemas.ids()
     }
 
     /// `uri#pointer`, what documentation and violations print.

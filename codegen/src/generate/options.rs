@@ -8,9 +8,11 @@ use crate::{
     api::Api,
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
+    names,
+    options::Options,
+    prune::{reach, seeds},
     schema::{Graph, SchemaId},
-    shape::{self, Body, Options, Shapes, TypeDef},
-    subset::{reach, seeds},
+    shape::{Body, Shapes, TypeDef},
     together::finite,
 };
 
@@ -71,7 +73,7 @@ impl Project {
             for wanted in &area.schemas {
                 let found: Vec<SchemaId> = graph
                     .ids()
-                    .filter(|&id| shape::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
+                    .filter(|&id| names::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
                     .collect();
                 let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
                 options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));
@@ -97,21 +99,15 @@ impl Project {
 
 impl Project {
     /// Says which `open` have no effect: unknown values are kept where a tag tells variants apart.
-    pub(super) fn idle_open(
-        &self,
-        graph: &Graph,
-        options: &Options,
-        shapes: &Shapes,
-        diagnostics: &mut Diagnostics,
-    ) {
+    pub(super) fn idle_open(&self, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
         let kept = |def: &TypeDef| match &def.body {
             Body::Tagged(tagged) => Some(tagged.holder),
             _ => None,
         };
         let effective: BTreeSet<SchemaId> = shapes.types.iter().filter_map(kept).collect();
         for selector in &self.config.open {
-            let mut ids = select(graph, selector);
-            ids.retain(|id| options.keeps(*id));
+            // Nothing of a selector is left where another part of the contract was asked for.
+            let ids = select(graph, selector);
             let Some(first) = ids.first() else { continue };
             if ids.iter().any(|id| effective.contains(id)) {
                 continue;

@@ -145,12 +145,10 @@ fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
 }
 
 fn own(graph: &mut Graph, id: SchemaId) -> &mut Schema {
-    &mut graph.schemas[id.0 as usize]
+    &mut graph.schemas[id]
 }
 
 /// Schemas that no document has stand behind those that one has.
 fn added(graph: &mut Graph, schema: Schema) -> SchemaId {
-    let id = SchemaId(u32::try_from(graph.schemas.len()).unwrap_or(u32::MAX));
-    graph.schemas.push(schema);
-    id
+    graph.schemas.push(schema)
 }

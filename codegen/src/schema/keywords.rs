@@ -330,6 +330,18 @@ impl Schema {
         self.boolean != Some(false) && deciding.all(|(keyword, _)| keywords.contains(&keyword))
     }
 
+    /// Whether nothing but annotations, `$ref` and `allOf` stands in it.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.decides_by(&[Keyword::Ref, Keyword::AllOf])
+    }
+
+    /// Whether it accepts everything and says nothing about structure.
+    #[must_use]
+    pub fn says_nothing(&self) -> bool {
+        self.decides_by(&[])
+    }
+
     /// Every schema that it applies, in place or below.
     pub fn children(&self) -> impl Iterator<Item = SchemaId> {
         let applied = self.keywords().filter(|(keyword, _)| keyword.role().applies());

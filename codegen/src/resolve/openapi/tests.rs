@@ -258,7 +258,7 @@ fn words_of_openapi_30_in_a_document_of_31_are_read_as_meant() {
     // A schema file is no document of OpenAPI.
     let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
     let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[file]);
-    assert_eq!(graph.schemas[0].types, Some(Types::STRING));
+    assert_eq!(graph.schemas.as_slice()[0].types, Some(Types::STRING));
     assert_eq!(shown(&problems), "?unknown-keyword /nullable");
     // A contract whose owner denies unknown keywords wants to hear of it.
     let text = format!("{HEAD}components: {{schemas: {{A: {{minimum: 1, exclusiveMinimum: true}}}}}}");
@@ -364,7 +364,7 @@ fn nullable_is_read_as_or_null() {
         );
         assert!(!problems.has_errors(), "{problems}");
         let id = graph.ids().find(|id| graph.location(*id).ends_with("schemas/A")).unwrap();
-        let tables = TableSet::new(&graph, &Shapes::default(), patterns(&graph, None).0, None);
+        let tables = TableSet::new(&graph, &Shapes::default(), patterns(&graph).0);
         let values = |text: &str| Json::parse(text.as_bytes()).unwrap();
         for value in values(valid).as_array().unwrap() {
             assert!(tables.is_valid(id, value), "{schema} {value}");

@@ -15,7 +15,7 @@ macro_rules! each_field {
 }
 
 fn full() -> Schema {
-    let id = || SchemaId(0);
+    let id = SchemaId::default;
     let named = || vec![("a".to_owned(), id())];
     let number = || Some(Number::int(1));
     let text = || Some("a".to_owned());
@@ -152,23 +152,25 @@ fn every_field_belongs_to_one_keyword() {
 fn children_are_what_is_applied() {
     // Neither the members of `$defs` nor `contentSchema` say anything about the value.
     let mut schema = full();
-    for (number, (_, id)) in (7..).zip(schema.definitions.iter_mut()) {
-        *id = SchemaId(number);
-    }
-    schema.content_schema = Some(SchemaId(9));
+    let other = crate::arena::Arena::<Schema>::first_ids(2).last();
+    schema.definitions.iter_mut().for_each(|(_, id)| *id = other.unwrap_or_default());
+    schema.content_schema = other;
     let applied = Keyword::ALL.iter().filter(|keyword| keyword.role().applies());
     let held = applied.filter(|keyword| keyword.value(&schema).is_some()).count();
     let children: Vec<SchemaId> = schema.children().collect();
-    assert_eq!(children, vec![SchemaId(0); held]);
+    assert_eq!(children, vec![SchemaId::default(); held]);
 }
 
 #[test]
 fn what_decides() {
-    let reference =
-        Schema { reference: Some(SchemaId(0)), description: Some("a".to_owned()), ..Schema::default() };
+    let reference = Schema {
+        reference: Some(SchemaId::default()),
+        description: Some("a".to_owned()),
+        ..Schema::default()
+    };
     assert!(reference.decides_by(&[Keyword::Ref]));
     assert!(!reference.decides_by(&[]));
-    assert!(Schema { then: Some(SchemaId(0)), ..Schema::default() }.decides_by(&[]));
+    assert!(Schema { then: Some(SchemaId::default()), ..Schema::default() }.decides_by(&[]));
     assert!(Schema { boolean: Some(true), ..Schema::default() }.decides_by(&[]));
     assert!(!Schema { boolean: Some(false), ..Schema::default() }.decides_by(&[]));
     for keyword in Keyword::ALL.iter().filter(|keyword| !matches!(keyword, Keyword::Then | Keyword::Else)) {
