@@ -7,7 +7,7 @@
 use std::{collections::HashMap, hint::black_box, time::Duration};
 
 use divan::{Bencher, counter::ItemsCount};
-use exchange_dpop::{
+use dpop_bound::{
     LiveProofs, Thumbprint, UnixTime,
     live::{Candidate, Caps, LiveRefusal},
 };

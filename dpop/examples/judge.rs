@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use exchange_dpop::{
+use dpop_bound::{
     Es256, Expected, Htu, Refusal, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
     nonce::NonceRefusal,
 };
@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 const HELP: &str = "Judges DPoP proofs (RFC 9449), one line for each: `name: word`.
 
-Usage: cargo run -p exchange-dpop --example judge -- FILE
+Usage: cargo run -p dpop-bound --example judge -- FILE
 
 FILE is JSON: {\"method\", \"url\", \"now\", \"cases\": [{\"name\", \"answer\", \"proof\"}]}, and as the server
 asks for them \"token\", \"nonce\" and \"jkt\". dpop/vectors/README.md says what each is, and what the words mean.
@@ -31,7 +31,7 @@ Exit codes:
   2  wrong usage, or the file cannot be read
 
 Example:
-  cargo run -p exchange-dpop --example judge -- dpop/vectors/ours.json";
+  cargo run -p dpop-bound --example judge -- dpop/vectors/ours.json";
 
 /// A file of vectors: one request, many proofs for it.
 #[derive(Deserialize)]

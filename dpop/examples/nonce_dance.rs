@@ -1,6 +1,6 @@
 //! Both sides of DPoP in one process: a client whose clock is wrong, a gateway, and a thief.
 //!
-//! `cargo run -p exchange-dpop --example nonce_dance`
+//! `cargo run -p dpop-bound --example nonce_dance`
 //!
 //! Neither side does I/O: the client makes headers, the gateway answers with headers, and time is a
 //! number that this example moves.
@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use exchange_dpop::{
+use dpop_bound::{
     AccessToken, Attempt, DpopChallenge, DpopError, Es256, Expected, Htu, KeyPair, LiveProofs, NonceIssuer,
     NonceJar, Origin, ProofRequest, Prover, Refusal, ServerClock, SignedProof, SystemRandom, Target,
     Thumbprint, TokenHash, UnixTime, Window,

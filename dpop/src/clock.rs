@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use exchange_dpop::{UnixTime, Window, clock::{Observation, Reading, ServerClock}};
+//! use dpop_bound::{UnixTime, Window, clock::{Observation, Reading, ServerClock}};
 //!
 //! // The local clocks, read before a request and after its answer.
 //! let reading = |millis| Reading {
@@ -30,7 +30,7 @@
 //! let mut clock = ServerClock::default();
 //! clock.observe(&observation);
 //! assert_eq!(clock.iat(reading(1_000), Window::GATEWAY), UnixTime::from_secs(784_111_778));
-//! # Ok::<(), exchange_dpop::clock::UnusableDate>(())
+//! # Ok::<(), dpop_bound::clock::UnusableDate>(())
 //! ```
 
 mod interval;

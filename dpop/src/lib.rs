@@ -25,7 +25,7 @@
 //! # A request, on both sides
 //!
 //! ```
-//! use exchange_dpop::{
+//! use dpop_bound::{
 //!     AccessToken, Es256, Expected, Htu, KeyPair, Origin, ProofRequest, Prover, SignedProof, SystemRandom,
 //!     Target, TokenHash, UnixTime, Window,
 //!     nonce::{NonceIssuer, NonceKey},
@@ -65,7 +65,7 @@
 //! # }
 //! ```
 //!
-//! `cargo run -p exchange-dpop --example nonce_dance` goes the whole way: a challenge, a nonce, a clock
+//! `cargo run -p dpop-bound --example nonce_dance` goes the whole way: a challenge, a nonce, a clock
 //! that is wrong, a replay.
 //!
 //! # What RFC 9449, 11 warns of

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use exchange_dpop::{
+use dpop_bound::{
     Challenge, DpopChallenge, UnixTime, Window,
     clock::{Observation, Reading, ServerClock, parse_date},
 };

@@ -1,7 +1,7 @@
 //! DPoP proofs: what the gateway reads before it knows anybody.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use exchange_dpop::{
+use dpop_bound::{
     Es256, Expected, Htu, PublicKey, Signature, SignedProof, Target, TokenHash, UnixTime, Verifier, Window,
     form::MAX_BYTES,
 };

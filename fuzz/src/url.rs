@@ -1,6 +1,6 @@
 //! Addresses that proofs are for.
 
-use exchange_dpop::{Htu, Origin, Target};
+use dpop_bound::{Htu, Origin, Target};
 
 /// Reads the bytes as a URL; what comes of it has one spelling.
 pub fn run(data: &[u8]) {

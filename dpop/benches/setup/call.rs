@@ -1,6 +1,6 @@
 //! One call, as a client makes it and a gateway checks it: what the benchmarks of proofs share.
 
-use exchange_dpop::{
+use dpop_bound::{
     AccessToken, Expected, Htu, Nonce, Origin, ProofRequest, SignedProof, Target, Thumbprint, UnixTime,
     Verifier, Window,
     nonce::{NonceIssuer, NonceKey},

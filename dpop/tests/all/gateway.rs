@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use exchange_dpop::{
+use dpop_bound::{
     CheckedProof, Es256, Expected, LiveProofs, Origin, SignedProof, Target, Thumbprint, TokenHash, UnixTime,
     Window,
     claims::ClaimRefusal,

@@ -1,6 +1,6 @@
 //! List B: attacks on the encoding.
 
-use exchange_dpop::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
+use dpop_bound::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,8 +1,8 @@
-//! List D: replay and caps, through the whole gateway. Waits and memory are [`exchange_dpop::live`]'s own.
+//! List D: replay and caps, through the whole gateway. Waits and memory are [`dpop_bound::live`]'s own.
 
 use std::{sync::Barrier, thread, time::Duration};
 
-use exchange_dpop::{
+use dpop_bound::{
     LiveProofs, UnixTime,
     claims::ClaimRefusal::{Htm, Old},
     form::FormRefusal::Signature,

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use exchange_dpop::{
+use dpop_bound::{
     AccessToken, Es256, Htu, KeyPair, Nonce, ProofRequest, ProofSigner, Prover, PublicKey, Random, SignNow,
     SystemRandom, UnixTime,
     backend::p256,
@@ -179,7 +179,7 @@ proptest::proptest! {
         seconds in 1_000_000u64..4_000_000_000,
         off in -30i64..=30,
     ) {
-        use exchange_dpop::{Expected, Origin, SignedProof, Target, TokenHash, Window};
+        use dpop_bound::{Expected, Origin, SignedProof, Target, TokenHash, Window};
 
         let authority = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
         let htu = Htu::of(&format!("https://{authority}{path}?{query}")).unwrap();
@@ -215,7 +215,7 @@ proptest::proptest! {
             check(Expected { key: Some(&stranger), ..expected }),
             check(Expected { token: Some(&other), ..expected }),
         ];
-        use exchange_dpop::claims::ClaimRefusal::{Ath, Htm, Htu as Url, Key, Old};
+        use dpop_bound::claims::ClaimRefusal::{Ath, Htm, Htu as Url, Key, Old};
         proptest::prop_assert_eq!(refusals, [None, Some(Htm), Some(Url), Some(Old), Some(Key), Some(Ath)]);
     }
 }
@@ -251,7 +251,7 @@ fn keys_elsewhere_may_take_their_time() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(proof.as_mut().poll(&mut context).is_pending());
     let Poll::Ready(Ok(proof)) = proof.poll(&mut context) else { panic!("it is ready the second time") };
-    assert!(exchange_dpop::SignedProof::read(proof.as_str(), &Es256).is_ok());
+    assert!(dpop_bound::SignedProof::read(proof.as_str(), &Es256).is_ok());
 }
 
 /// A key that is gone.
@@ -289,7 +289,7 @@ fn nothing_is_printed_by_accident() {
     let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
     let prover = Prover::new(&key, SystemRandom);
     let proof = prover.prove_now(&request(&htu)).unwrap();
-    let signed = exchange_dpop::SignedProof::read(proof.as_str(), &Es256).unwrap();
+    let signed = dpop_bound::SignedProof::read(proof.as_str(), &Es256).unwrap();
     let jkt = key.public_key().thumbprint();
     assert_eq!(format!("{proof:?}"), format!("Proof({} bytes)", proof.as_str().len()));
     assert_eq!(format!("{signed:?}"), format!("SignedProof(Thumbprint({jkt}))"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use exchange_dpop::{
+use dpop_bound::{
     Es256, Expected, Htu, Nonce, PublicKey, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
     claims::ClaimRefusal, key::KeyRefusal,
 };
