@@ -21,6 +21,7 @@ use self::{
 use crate::{
     Verdict,
     cli::OraclesArgs,
+    program,
     style::{FAINT, HEAD, complain},
     test,
 };
@@ -102,7 +103,7 @@ fn judge(root: &Path, file: &Path, made: &Vectors) -> Result<Vec<String>, String
     command.args(["run", "--quiet", "-p", "dpop-bound", "--all-features", "--example", "judge", "--"]);
     let output = command.arg(file).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
-    let (said, complaint) = (tools::text(&output.stdout), tools::text(&output.stderr));
+    let (said, complaint) = (program::text(&output.stdout), program::text(&output.stderr));
     let words: BTreeMap<&str, &str> = said.lines().filter_map(|line| line.rsplit_once(": ")).collect();
     // What the compiler refuses ends with 101 and without an answer.
     if !matches!(output.status.code(), Some(0 | 1)) || said.lines().count() != made.cases.len() {
