@@ -111,7 +111,7 @@ const TAKEN_BY_DPOP: &[&str] = &[
     "b64 false",
     "b64 false and critical",
     // A limit of ours.
-    "more than 8 KiB",
+    "more than 4 KiB",
 ];
 const TAKEN_BY_JWS: &[&str] = &[
     // Rules of DPoP, not of JWS.
@@ -129,7 +129,7 @@ const TAKEN_BY_JWS: &[&str] = &[
     "crit of nothing",
     "b64 false",
     "b64 false and critical",
-    "more than 8 KiB",
+    "more than 4 KiB",
     "jti of a megabyte",
     // List C's, with a nonce that is stale.
     "typ",

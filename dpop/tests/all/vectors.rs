@@ -153,7 +153,7 @@ fn theirs() {
             .iter()
             .filter_map(|case| {
                 let mut gateway = Gateway::new();
-                gateway.bound = case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap();
+                gateway.bound = Some(case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap());
                 let answer = word(gateway.ask(&Request::with(&*case.proof)));
                 (answer != case.answer).then(|| format!("{}: {answer}, not {}", case.name, case.answer))
             })
