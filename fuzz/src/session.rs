@@ -74,7 +74,8 @@ pub fn run(data: &[u8]) {
         }
     }
     let other = Call::new("GET", Htu::of("https://other.invalid/").expect("a URL"));
-    let known = session.save(reading(99)).nonces.nonces.iter().any(|saved| saved.origin == "https://other.invalid");
+    let known =
+        session.save(reading(99)).nonces.nonces.iter().any(|saved| saved.origin == "https://other.invalid");
     if let Ok(Turn::Go(transmission)) = session.prepare_now(&other, reading(99)) {
         assert_eq!(transmission.nonce().is_some(), known);
     }
