@@ -8,7 +8,6 @@
 
 mod accepted;
 mod engine;
-mod sample;
 mod source;
 pub mod structure;
 #[cfg(test)]
@@ -17,13 +16,15 @@ mod tests;
 use contract_runtime::Json;
 
 pub use self::accepted::accepted;
-use self::sample::Effort;
 use crate::{
     generate::Contract,
     held,
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId, TypeRef},
-    together::type_of,
+    together::{
+        sample::{self, Effort},
+        type_of,
+    },
 };
 
 /// What is known about a type.

@@ -1,6 +1,6 @@
 //! List B: attacks on the encoding.
 
-use exchange_dpop::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
+use dpop_bound::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
 use serde_json::{Value, json};
 
 use crate::{
@@ -281,8 +281,8 @@ fn of_length(bytes: usize) -> String {
 fn sizes() -> Vec<Case> {
     let good = Draft::good;
     vec![
-        ("8 KiB", of_length(8192), Accepted),
-        ("more than 8 KiB", of_length(8193), Form(TooLong)),
+        ("4 KiB", of_length(4096), Accepted),
+        ("more than 4 KiB", of_length(4097), Form(TooLong)),
         ("jti of a megabyte", good().claim("jti", "a".repeat(1_000_000)).proof(), Form(TooLong)),
         ("a megabyte of dots", ".".repeat(1_000_000), Form(TooLong)),
         ("jti empty", good().claim("jti", "").proof(), Claim(Jti)),
@@ -292,6 +292,33 @@ fn sizes() -> Vec<Case> {
         ("jti of 257", good().claim("jti", "a".repeat(257)).proof(), Claim(Jti)),
         ("NUL in jti", good().claim("jti", "e1j3V_bKic8-LAEB\0").proof(), Claim(Jti)),
     ]
+}
+
+/// LIM-23: the lengths are settings.
+#[test]
+fn limits_are_settings() {
+    use dpop_bound::{Binding, Es256, Expected, Htu, SignedProof, Target, UnixTime, Window, form::Limits};
+
+    let url = Htu::of(&format!("{}{}", crate::forge::ORIGIN, crate::forge::PATH)).unwrap();
+    let expected = Expected {
+        method: crate::forge::METHOD,
+        target: Target::Url(&url),
+        now: UnixTime::from_secs(NOW),
+        window: Window::seconds(30, 30),
+        binding: Binding::AnyKey,
+    };
+    let check = |limits, proof: &str| {
+        let signed = SignedProof::read_within(limits, proof, &Es256).map_err(Form)?;
+        signed.check(&expected).map(|_| ()).map_err(Claim)
+    };
+    let long = Limits { proof: 8192, ..Limits::default() };
+    assert_eq!(check(long, &of_length(8192)), Ok(()));
+    assert_eq!(check(long, &of_length(8193)), Err(Form(TooLong)));
+    let short = Limits { shortest_jti: 3, longest_jti: 5, ..Limits::default() };
+    for (length, expect) in [(2, Err(Claim(Jti))), (3, Ok(())), (5, Ok(())), (6, Err(Claim(Jti)))] {
+        let proof = Draft::good().claim("jti", "a".repeat(length)).proof();
+        assert_eq!(check(short, &proof), expect, "{length}");
+    }
 }
 
 /// DPP-03.
