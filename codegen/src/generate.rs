@@ -1,5 +1,6 @@
 //! The pipeline: load → resolve → prune → shape → tables → emit → render.
 
+mod modules;
 mod options;
 mod output;
 mod unchecked;
@@ -11,7 +12,8 @@ use std::{
 
 use proc_macro2::TokenStream;
 
-pub(crate) use self::{options::RESERVED, output::is_part};
+use self::modules::{Modules, Source};
+pub(crate) use self::options::RESERVED;
 pub use self::{
     options::{select, selector},
     output::FILE,
@@ -19,7 +21,7 @@ pub use self::{
 use crate::{
     api::Api,
     client::client,
-    config::{Builders, Config, ConfigFile, UnknownKeywords},
+    config::{Builders, Config, ConfigFile, Table, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{Sources, load},
@@ -30,11 +32,12 @@ use crate::{
     options::Options,
     prune::{Settled, Whole, prune},
     registry::registry,
-    render::Files,
+    render::{Files, Gate, Module, Part},
     resolve::{self, ResolveOptions, resolve},
     schema::Graph,
     server::server,
     shape::{Body, Shapes, TypeId, TypeRef, shape},
+    stack::deep,
     tables::{TableSet, patterns},
     tree::SourceId,
 };
@@ -51,7 +54,7 @@ pub struct Project {
 }
 
 /// Hears what is done at the moment, in a few words.
-pub type Step<'a> = &'a dyn Fn(&str);
+pub type Step<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// A contract, read and understood.
 #[derive(Debug)]
@@ -120,13 +123,16 @@ impl Project {
     /// # Errors
     /// Every problem of every file.
     pub fn read_with(&self, step: Step<'_>) -> Result<Contract, Diagnostics> {
+        deep(|| self.load(step).and_then(|sources| self.understand_with(sources, step)))
+    }
+
+    fn load(&self, step: Step<'_>) -> Result<Sources, Diagnostics> {
         step("reading the contract");
         let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
         inputs.extend(self.inputs.iter().cloned());
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
-        let sources = load(&inputs, &mounts)?;
-        self.understand_with(sources, step)
+        load(&inputs, &mounts)
     }
 
     /// The same for documents that were read already.
@@ -134,7 +140,7 @@ impl Project {
     /// # Errors
     /// Every problem of every document.
     pub fn understand(&self, sources: Sources) -> Result<Contract, Diagnostics> {
-        self.understand_with(sources, &|_| {})
+        deep(|| self.understand_with(sources, &|_| {}))
     }
 
     fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Contract, Diagnostics> {
@@ -187,8 +193,7 @@ impl Project {
     /// # Errors
     /// Every problem of the contract; nothing is written half.
     pub fn generate_with(&self, step: Step<'_>) -> Result<Generated, Diagnostics> {
-        let contract = self.read_with(step)?;
-        self.emit_with(contract, step)
+        deep(|| self.read_with(step).and_then(|contract| self.emit_with(contract, step)))
     }
 
     /// The same for a contract that was read already.
@@ -196,12 +201,12 @@ impl Project {
     /// # Errors
     /// Every problem of the contract.
     pub fn emit(&self, contract: Contract) -> Result<Generated, Diagnostics> {
-        self.emit_with(contract, &|_| {})
+        deep(|| self.emit_with(contract, &|_| {}))
     }
 
     fn emit_with(&self, mut contract: Contract, step: Step<'_>) -> Result<Generated, Diagnostics> {
         step(&format!("writing {} types", contract.shapes.types.len()));
-        let mut modules = output::Modules::new();
+        let mut modules = Modules::default();
         let mut losses = Vec::new();
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
         {
@@ -211,16 +216,19 @@ impl Project {
             for (area, tokens) in emitter.areas() {
                 let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
                 let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
-                modules.insert(area, (vec![doc], tokens, None));
+                modules.add(
+                    Module::new(area, lines(&doc), &tokens),
+                    Source::Area,
+                    &self.config,
+                    &mut diagnostics,
+                );
             }
-            modules.insert(
-                "types".into(),
-                (vec!["Every type of the contract by its own name.".into()], emitter.reexports(), None),
-            );
-            modules.insert(
-                "schemas".into(),
-                (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None),
-            );
+            let types = lines("Every type of the contract by its own name.");
+            let types = Module::new("types", types, &emitter.reexports());
+            modules.add(types, Source::Generator, &self.config, &mut diagnostics);
+            let schemas = lines("The schemas as tables, for the validators.");
+            let schemas = Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text());
+            modules.add(schemas, Source::Generator, &self.config, &mut diagnostics);
             let output = &self.config.output;
             for side in [Side::Paths, Side::Webhooks] {
                 let what = operations::Contract {
@@ -242,7 +250,8 @@ impl Project {
                     }
                 ));
                 for (name, doc, tokens, feature) in self.calls(what, &mut losses, &mut diagnostics) {
-                    modules.insert(name.to_owned(), (vec![doc.to_owned()], tokens, feature));
+                    let module = Module::new(name, lines(doc), &tokens).behind(gate(feature));
+                    modules.add(module, Source::Generator, &self.config, &mut diagnostics);
                 }
             }
         }
@@ -253,7 +262,8 @@ impl Project {
                 } else {
                     table.doc.clone()
                 };
-                modules.insert(name, (vec![doc], tokens, None));
+                let module = Module::new(name, lines(&doc), &tokens);
+                modules.add(module, Source::Table, &self.config, &mut diagnostics);
             }
         }
         step(&format!("printing {} modules", modules.len() + 1));
@@ -338,7 +348,7 @@ impl Project {
     /// The module of a registry table; its file joins the sources, so that diagnostics show it.
     fn table(
         &self,
-        table: &crate::config::Table,
+        table: &Table,
         sources: &mut Sources,
         diagnostics: &mut Diagnostics,
     ) -> Option<(String, TokenStream)> {
@@ -358,8 +368,7 @@ impl Project {
         });
         let id = SourceId(u32::try_from(index).ok()?);
         let tokens = registry(table, id, &sources.sources[index].tree, diagnostics)?;
-        let name = names::field_name(&table.name).trim_start_matches("r#").to_owned();
-        Some((format!("{name}s"), tokens))
+        Some((table_module(table), tokens))
     }
 
     /// The structs that get a builder.
@@ -379,6 +388,25 @@ impl Project {
         }
         found
     }
+}
+
+/// The module of a registry table.
+fn table_module(table: &Table) -> String {
+    format!("{}s", names::field_name(&table.name).trim_start_matches("r#"))
+}
+
+fn gate(feature: Option<&str>) -> Gate {
+    match feature {
+        None => &[],
+        Some("client") => &[Part::Client],
+        Some("server") => &[Part::Server],
+        Some(_) => &[Part::Client, Part::Server],
+    }
+}
+
+/// Documentation by lines.
+fn lines(doc: &str) -> Vec<String> {
+    if doc.is_empty() { vec![String::new()] } else { doc.lines().map(str::to_owned).collect() }
 }
 
 fn documents(sources: &Sources) -> String {

@@ -48,6 +48,7 @@ pub mod rust_types;
 pub mod schema;
 pub mod server;
 pub mod shape;
+mod stack;
 pub mod tables;
 pub mod together;
 pub mod tree;
