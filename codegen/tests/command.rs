@@ -231,7 +231,7 @@ fn no_module_replaces_another() {
                  [[table]]\nname = '{name}'\nfile = 'rows.json'\nrows = ''\nkey = 'code'\n"
             ),
         );
-        let ran = folder.run(&["generate", "codegen.toml", "--output", "api"]).ended(1);
+        let ran = folder.run(&["generate", "codegen.toml", "--output", "api"]).ended(3);
         let said = ran.err.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(said.contains(message), "{}", ran.err);
         assert!(!folder.0.join("api").exists());
@@ -279,7 +279,7 @@ fn the_manifest_asks_for_what_is_used() {
     folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"api\"\nfeatures = false\n");
     folder.run(&["generate"]).ended(0);
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
-    assert!(text.contains("path = \"runtime\", features = [\"client\", \"server\"] }"), "{text}");
+    assert!(text.contains("package = \"tickets-runtime\", features = [\"client\", \"server\"] }"), "{text}");
     let root = fs::read_to_string(folder.0.join("api/src/lib.rs")).unwrap();
     assert!(root.contains("pub mod client;") && !root.contains("cfg("), "{root}");
 }
@@ -318,7 +318,7 @@ fn selections_choose_operations() {
     let ran = folder.run(&["check", "tickets.yaml", "-o", "api", "--operation", "read*"]).ended(1);
     assert!(ran.err.contains("generate tickets.yaml -o api --operation 'read*'"), "{}", ran.err);
     let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--path", "/tickets/**"]).ended(0);
-    assert!(ran.err.contains("2 of 2 operations, 4 of 4 types"), "{}", ran.err);
+    assert!(ran.err.contains("2 of 2 operations, 16 of 16 schemas, 4 types"), "{}", ran.err);
     let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--tag", "seats"]).ended(3);
     assert!(ran.err.contains("error[config]: no operation has the tag `seats`"), "{}", ran.err);
     folder.put(
