@@ -55,7 +55,7 @@ fn main() -> ExitCode {
             return Verdict::NotRun.into();
         }
     };
-    // What panicks has said so itself.
+    // What panics has said so itself.
     std::panic::catch_unwind(|| run(&cli.command, &root)).unwrap_or_else(|_| Verdict::NotRun.into())
 }
 
