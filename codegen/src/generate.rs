@@ -18,6 +18,8 @@ pub use self::{
     options::{select, selector},
     output::FILE,
 };
+/// Another name of [`Reading`].
+pub use crate::reading::Reading as Contract;
 use crate::{
     api::Api,
     client::client,
@@ -29,8 +31,8 @@ use crate::{
     names,
     naming::Names,
     operations::{self, Side},
-    options::Options,
-    prune::{Settled, Whole, prune},
+    prune::{Settled, prune},
+    reading::Reading,
     registry::registry,
     render::{Files, Gate, Module, Part},
     resolve::{self, ResolveOptions, resolve},
@@ -56,34 +58,13 @@ pub struct Project {
 /// Hears what is done at the moment, in a few words.
 pub type Step<'a> = &'a (dyn Fn(&str) + Sync);
 
-/// A contract, read and understood.
-#[derive(Debug)]
-pub struct Contract {
-    /// The documents.
-    pub sources: Sources,
-    /// Every schema.
-    pub graph: Graph,
-    /// Every operation, of all documents together.
-    pub api: Api,
-    /// Every type.
-    pub shapes: Shapes,
-    /// The tables of all schemas.
-    pub tables: TableSet,
-    /// What was noticed.
-    pub diagnostics: Diagnostics,
-    /// What the shapes were made with.
-    pub options: Options,
-    /// What there was before a part was taken.
-    pub whole: Option<Whole>,
-}
-
 /// Output, and what there is to say about it.
 #[derive(Debug)]
 pub struct Generated {
     /// The files.
     pub files: Files,
     /// The contract that they were made from.
-    pub contract: Contract,
+    pub contract: Reading,
     /// Constraints that an engine does not carry, and what enforces them.
     pub losses: Vec<Loss>,
 }
@@ -114,7 +95,7 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of every file.
-    pub fn read(&self) -> Result<Contract, Diagnostics> {
+    pub fn read(&self) -> Result<Reading, Diagnostics> {
         self.read_with(&|_| {})
     }
 
@@ -122,7 +103,7 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of every file.
-    pub fn read_with(&self, step: Step<'_>) -> Result<Contract, Diagnostics> {
+    pub fn read_with(&self, step: Step<'_>) -> Result<Reading, Diagnostics> {
         deep(|| self.load(step).and_then(|sources| self.understand_with(sources, step)))
     }
 
@@ -139,11 +120,11 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of every document.
-    pub fn understand(&self, sources: Sources) -> Result<Contract, Diagnostics> {
+    pub fn understand(&self, sources: Sources) -> Result<Reading, Diagnostics> {
         deep(|| self.understand_with(sources, &|_| {}))
     }
 
-    fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Contract, Diagnostics> {
+    fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Reading, Diagnostics> {
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
         let unknown_keywords = match self.config.types.unknown_keywords {
@@ -177,7 +158,7 @@ impl Project {
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options, whole })
+        Ok(Reading { sources, graph, api, shapes, tables, diagnostics, options, whole })
     }
 
     /// Generates everything that the configuration asks for.
@@ -200,17 +181,17 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of the contract.
-    pub fn emit(&self, contract: Contract) -> Result<Generated, Diagnostics> {
+    pub fn emit(&self, contract: Reading) -> Result<Generated, Diagnostics> {
         deep(|| self.emit_with(contract, &|_| {}))
     }
 
-    fn emit_with(&self, mut contract: Contract, step: Step<'_>) -> Result<Generated, Diagnostics> {
+    fn emit_with(&self, mut contract: Reading, step: Step<'_>) -> Result<Generated, Diagnostics> {
         step(&format!("writing {} types", contract.shapes.types.len()));
         let mut modules = Modules::default();
         let mut losses = Vec::new();
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
         {
-            let Contract { graph, api, shapes, tables, options, .. } = &contract;
+            let Reading { graph, api, shapes, tables, options, .. } = &contract;
             let builders = self.builders(api, shapes);
             let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders);
             for (area, tokens) in emitter.areas() {

@@ -39,6 +39,7 @@ mod package;
 pub mod pattern;
 pub mod proof;
 pub mod prune;
+pub mod reading;
 pub mod refine;
 pub mod registry;
 pub mod render;

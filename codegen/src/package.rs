@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    config::Runtime,
-    generate::{Contract, Project},
+    config::{Config, Runtime},
     render::{Files, Part},
 };
 
@@ -12,9 +11,9 @@ use crate::{
 ///
 /// Generated code names the runtime and serde; what clients and servers stand on beside them is
 /// the runtime's to depend on.
-pub(crate) fn add(project: &Project, contract: &Contract, parts: &BTreeSet<Part>, files: &mut Files) {
-    let output = &project.config.output;
-    let name = project.config.package.clone().unwrap_or_else(|| name(contract));
+pub(crate) fn add(config: &Config, title: &str, parts: &BTreeSet<Part>, files: &mut Files) {
+    let output = &config.output;
+    let name = config.package.clone().unwrap_or_else(|| name(title));
     let own = format!("{name}-runtime");
     let (runtime, renamed) = match &output.runtime {
         Some(Runtime::Home(path)) => (path.clone(), String::new()),
@@ -83,8 +82,8 @@ fn of_its_own(manifest: &str, name: &str) -> String {
 }
 
 /// A package name from the title: `Train Travel API` → `train-travel-api`.
-pub(crate) fn name(contract: &Contract) -> String {
-    let words = contract.api.title.split(|c: char| !c.is_ascii_alphanumeric());
+pub(crate) fn name(title: &str) -> String {
+    let words = title.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
     let name = words.join("-");
     match name.chars().next() {

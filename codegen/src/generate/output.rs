@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Contract, Project, modules::Modules};
+use super::{Project, modules::Modules};
 use crate::{
     config::Layout,
     diagnostics::{Diagnostic, Diagnostics},
     emit::ident,
+    reading::Reading,
     render::{self, Files, Gate, Module, Part},
     shape::{Body, Shapes},
 };
@@ -24,7 +25,7 @@ pub const FILE: &str = "api.rs";
 /// Prints all modules and what holds them together.
 pub(super) fn print(
     project: &Project,
-    contract: &Contract,
+    contract: &Reading,
     modules: Modules,
     diagnostics: &mut Diagnostics,
 ) -> Files {
@@ -60,7 +61,7 @@ pub(super) fn print(
             texts
                 .into_iter()
                 .for_each(|(module, text)| files.insert(format!("src/{}.rs", module.name), text));
-            crate::package::add(project, contract, &parts, &mut files);
+            crate::package::add(&project.config, &contract.api.title, &parts, &mut files);
         }
     }
     files
@@ -68,7 +69,7 @@ pub(super) fn print(
 
 /// What the compiler has to be told about deep types: an attribute where the root of the crate is
 /// the generator's, a note where it is not.
-fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
+fn limit(contract: &Reading, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
     // The compiler's own limit is 128, and it descends a few steps for each type.
     let depth = contract.shapes.depth();
     let limit = (depth > COMFORTABLE_DEPTH).then(|| (depth * 8).to_string())?;
@@ -82,7 +83,7 @@ fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> 
 }
 
 /// The same about names in other scripts.
-fn foreign(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
+fn foreign(contract: &Reading, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
     if !has_foreign_names(&contract.shapes) {
         return None;
     }
@@ -113,7 +114,7 @@ fn has_foreign_names(shapes: &Shapes) -> bool {
 }
 
 /// What the output was made from.
-fn about(contract: &Contract) -> Vec<String> {
+fn about(contract: &Reading) -> Vec<String> {
     let version = if contract.api.version.is_empty() {
         String::new()
     } else {
