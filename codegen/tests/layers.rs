@@ -18,7 +18,6 @@ const GENERATOR: &[&str] = &[
     // What everybody speaks of: documents, schemas, operations, problems.
     "arena",
     "stack",
-    "pointer",
     "tree",
     "schema",
     "api",
@@ -28,7 +27,6 @@ const GENERATOR: &[&str] = &[
     "options",
     // Reading.
     "load",
-    "openapi",
     "resolve",
     "pattern",
     // Deciding: what holds at a place, names, the part, types, calls.
@@ -68,11 +66,6 @@ const RUNTIME: &[&str] = &[];
 
 /// Circles that are left: two modules each. What is mended is taken out of the list.
 const LEFT: &[(&str, &str)] = &[
-    // A document's sources and the excerpts of problems in it.
-    ("diagnostics", "load"),
-    ("config", "diagnostics"),
-    // The documents of OpenAPI are found by the walk that reads them.
-    ("openapi", "resolve"),
     // What proofs are about is imported by its old name.
     ("generate", "proof"),
     // Documentation of arguments.

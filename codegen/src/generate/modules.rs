@@ -50,7 +50,7 @@ impl Modules {
                 source.words()
             );
             let table = config.tables.iter().find(|table| super::table_module(table) == first.name);
-            let place = table.and_then(|table| config.place("[[table]]", &table.name));
+            let place = table.and_then(|table| config.place("table.name", &table.name));
             problems.push(Diagnostic::error("config", message).maybe_at(place).help(
                 "choose another name for the table or the area: a table's module is its name with an `s`",
             ));
