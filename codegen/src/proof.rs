@@ -21,6 +21,7 @@ use crate::{
     held,
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId, TypeRef},
+    stack::deep,
     together::{
         sample::{self, Effort},
         type_of,
@@ -60,12 +61,12 @@ impl Proof {
 ///
 /// `seen` is called before each with how many are done, for who shows progress.
 #[must_use]
-pub fn prove(contract: &Contract, mut seen: impl FnMut(usize)) -> Vec<(TypeId, Proof)> {
+pub fn prove(contract: &Contract, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
     let each = |(index, id)| {
         seen(index);
         (id, judge(contract, id))
     };
-    contract.shapes.ids().enumerate().map(each).collect()
+    deep(|| contract.shapes.ids().enumerate().map(each).collect())
 }
 
 fn judge(contract: &Contract, id: TypeId) -> Proof {
