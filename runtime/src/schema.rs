@@ -43,6 +43,7 @@ pub use literal::Literal;
 
 use crate::Json;
 use crate::Number;
+use crate::depth;
 use crate::pattern::Pattern;
 use crate::violation::DEFAULT_CAP;
 use crate::violation::Violations;
@@ -260,8 +261,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// 1000 violations, 512 levels, 20 million applications.
-    pub const DEFAULT: Limits = Limits { violations: DEFAULT_CAP, depth: 512, effort: 20_000_000 };
+    /// 1000 violations, 20 million applications, and eight of them for each level of the deepest
+    /// document that is read by default.
+    pub const DEFAULT: Limits =
+        Limits { violations: DEFAULT_CAP, depth: 8 * depth::DEFAULT, effort: 20_000_000 };
 }
 
 impl Default for Limits {

@@ -22,7 +22,8 @@ pub struct Violation {
     /// A missing member is named where it would stand.
     pub pointer: String,
     /// The JSON Schema keyword that refused it, or `depth` / `effort` when the
-    /// check gave up (see [`crate::schema::Validator`]).
+    /// check gave up (see [`crate::schema::Limits`]), or `unwritable` for a value
+    /// built in code that has no JSON text.
     pub keyword: &'static str,
     /// The schema object that holds the keyword: resource URI, `#`, JSON Pointer.
     pub schema: String,

@@ -14,25 +14,54 @@ use super::sink::Collect;
 use super::sink::Probe;
 use super::sink::Sink;
 use crate::Json;
+use crate::depth;
 use crate::violation::Path;
 use crate::violation::Violation;
 use crate::violation::Violations;
 
+/// So many schemas inside each other are applied on whatever stack there is; 2 MiB hold them.
+const SHALLOW: usize = 512;
+
+/// What one of them takes of a stack at most, in a build without optimisation.
+const BYTES_AN_APPLICATION: usize = 8 << 10;
+
 pub(super) fn is_valid(validator: &Validator, value: &Json, limits: &Limits) -> bool {
-    let mut run = Run::new(validator.tables, limits);
-    run.start(&mut Probe, validator.root, value) && run.gave_up.is_none()
+    let check = |run: &mut Run| run.start(&mut Probe, validator.root, value) && run.gave_up.is_none();
+    check_within(validator, limits, check).unwrap_or(false)
 }
 
 pub(super) fn validate(validator: &Validator, value: &Json, limits: &Limits) -> Result<(), Violations> {
-    let mut run = Run::new(validator.tables, limits);
-    let cap = limits.violations.max(1);
-    let mut sink = Collect { tables: validator.tables, cap, found: Vec::new() };
-    run.start(&mut sink, validator.root, value);
-    match run.gave_up {
-        // What was recorded after giving up may be a consequence of it.
-        Some(violation) => Violations::check(vec![violation]),
-        None => Violations::check(sink.found),
-    }
+    let check = |run: &mut Run| {
+        let cap = limits.violations.max(1);
+        let mut sink = Collect { tables: validator.tables, cap, found: Vec::new() };
+        run.start(&mut sink, validator.root, value);
+        Violations::check(sink.found)
+    };
+    // What was recorded after giving up may be a consequence of it.
+    check_within(validator, limits, check).unwrap_or_else(|violation| Err(Violations::one(violation)))
+}
+
+/// Checks within the limits; fails with the one that was reached.
+///
+/// First on this stack, and again on one that holds all that the limits allow when it turns out to
+/// be too small.
+fn check_within<T: Send>(
+    validator: &Validator,
+    limits: &Limits,
+    check: impl Fn(&mut Run) -> T + Sync,
+) -> Result<T, Violation> {
+    let checked = |depth: usize| {
+        let mut run = Run::new(validator.tables, &Limits { depth, ..*limits });
+        let answer = check(&mut run);
+        run.gave_up.map_or(Ok(answer), Err)
+    };
+    checked(limits.depth.min(SHALLOW)).or_else(|gave_up| {
+        if gave_up.keyword != "depth" || limits.depth <= SHALLOW {
+            return Err(gave_up);
+        }
+        let bytes = limits.depth.saturating_mul(BYTES_AN_APPLICATION);
+        depth::on_stack(bytes, || checked(limits.depth)).unwrap_or(Err(gave_up))
+    })
 }
 
 /// The schema resources entered on the way here (Core 7.1), the latest first.
