@@ -7,8 +7,11 @@
 //! search for a match's place: only whether there is one (JSON Schema
 //! Validation 6.3.3, a pattern is not anchored).
 
+mod dfa;
 mod nfa;
 mod sequence;
+
+pub use dfa::Dfa;
 
 /// A compiled pattern; a constant of generated code.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +22,13 @@ pub struct Pattern {
     pub program: Program,
 }
 
-/// The two forms of a compiled pattern.
+/// The three forms of a compiled pattern.
 #[derive(Debug, Clone, Copy)]
 pub enum Program {
     /// A chain of atoms read once from left to right.
     Sequence(Sequence),
+    /// A table of states, where it is small.
+    Dfa(Dfa),
     /// Anything else.
     Nfa(Nfa),
 }
@@ -156,6 +161,7 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         match &self.program {
             Program::Sequence(sequence) => sequence.is_match(text),
+            Program::Dfa(dfa) => dfa.is_match(text),
             Program::Nfa(nfa) => nfa.is_match(text),
         }
     }
