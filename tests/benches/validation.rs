@@ -1,13 +1,19 @@
-//! A change set of 500 ops: checking it, and from bytes to a checked value; the `jsonschema`
-//! crate and serde's derive beside ours.
+//! Checking documents, refusing them, and from bytes to a checked value; the `jsonschema` crate and
+//! serde's derive beside ours, in the same run.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+
+#[path = "validation/derived.rs"]
+mod derived;
+#[path = "validation/documents.rs"]
+mod documents;
 
 use std::{fs, hint::black_box};
 
 use contract_runtime::{Contract, Json};
 use divan::{Bencher, counter::BytesCount};
-use exchange_api::types::StockChangeSet;
+use documents::{ChangeSet, Document, Page, Tombstones};
+use exchange_api::types::{StockPage, Timestamp};
 use exchange_tests::schemas;
 use serde::Deserialize;
 
@@ -15,34 +21,8 @@ fn main() {
     divan::main();
 }
 
-/// 500 ops as a client sends them: decimals, names, links, op ids.
-fn document() -> String {
-    let ops: Vec<String> = (0..500)
-        .map(|i| {
-            let material = match i % 3 {
-                0 => format!(r#"{{"bt":"material-{i:04}"}}"#),
-                1 => format!(r#"{{"scRecord":"Ore_Agricium_{i}","locKey":"items_commodities_agricium_{i}"}}"#),
-                _ => format!(r#"{{"name":"Agricium (Ore) {i}","nameLocale":"en"}}"#),
-            };
-            let location = match i % 2 {
-                0 => r#"{"name":"Area 18"}"#.to_owned(),
-                _ => format!(r#"{{"uex":{{"kind":"SPACE_STATION","id":{}}},"name":"Port {i}"}}"#, i + 1),
-            };
-            let (amount, before, unit) = if i % 5 == 0 {
-                (format!("{i}"), "12".to_owned(), "PIECE")
-            } else {
-                (format!("{i}.125"), format!("{i}.5"), "SCU")
-            };
-            format!(
-                r#"{{"op":"set-quantity","opId":"op-{i}","material":{material},"location":{location},"quality":{},"stolen":false,"quantity":{{"amount":{amount},"unit":"{unit}"}},"expectedQuantity":{{"amount":{before},"unit":"{unit}"}}}}"#,
-                i * 2
-            )
-        })
-        .collect();
-    format!(r#"{{"ops":[{}],"dryRun":false}}"#, ops.join(","))
-}
-
-fn oracle() -> jsonschema::Validator {
+/// The independent judge of the same schema files.
+fn oracle(location: &str) -> jsonschema::Validator {
     let mut registry = jsonschema::Registry::new();
     for entry in fs::read_dir(schemas().join("exchange/v1")).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -51,110 +31,101 @@ fn oracle() -> jsonschema::Validator {
         registry = registry.add(uri, schema).unwrap();
     }
     let registry = registry.prepare().unwrap();
-    let reference = serde_json::json!({ "$ref": StockChangeSet::VALIDATOR.location() });
+    let reference = serde_json::json!({ "$ref": location });
     jsonschema::options().with_registry(&registry).build(&reference).unwrap()
 }
 
-/// What serde's derive makes of the same document: the way most clients read it today.
-mod derived {
-    #![allow(dead_code, unreachable_pub, reason = "read, never looked at: reading is what is measured")]
-
-    use serde::Deserialize;
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    pub struct ChangeSet {
-        pub ops: Vec<Op>,
-        pub dry_run: Option<bool>,
-    }
-
-    #[derive(Deserialize)]
-    #[serde(tag = "op", rename_all = "kebab-case")]
-    pub enum Op {
-        SetQuantity(SetQuantity),
-    }
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    pub struct SetQuantity {
-        pub op_id: Option<String>,
-        pub material: ItemRef,
-        pub location: LocationRef,
-        pub quality: u16,
-        pub stolen: bool,
-        pub quantity: Quantity,
-        pub expected_quantity: Quantity,
-        pub r#override: Option<bool>,
-    }
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    pub struct ItemRef {
-        pub bt: Option<String>,
-        pub sc_record: Option<String>,
-        pub sc_guid: Option<String>,
-        pub uex_id: Option<i64>,
-        pub loc_key: Option<String>,
-        pub name: Option<String>,
-        pub name_locale: Option<String>,
-    }
-
-    #[derive(Deserialize)]
-    pub struct LocationRef {
-        pub uex: Option<Link>,
-        pub name: Option<String>,
-    }
-
-    #[derive(Deserialize)]
-    pub struct Link {
-        pub kind: String,
-        pub id: i64,
-    }
-
-    #[derive(Deserialize)]
-    pub struct Quantity {
-        pub amount: f64,
-        pub unit: String,
-    }
+fn oracle_of<D: Document>() -> jsonschema::Validator {
+    oracle(&D::Type::VALIDATOR.location())
 }
 
-mod check_500_ops {
+#[divan::bench_group]
+mod check {
     use super::*;
 
-    #[divan::bench]
-    fn typed(bencher: Bencher) {
-        let set = StockChangeSet::parse_valid(document().as_bytes()).unwrap();
-        bencher.bench_local(|| black_box(&set).validate());
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn typed<D: Document>(bencher: Bencher) {
+        let value = D::Type::parse_valid(D::text().as_bytes()).unwrap();
+        bencher.bench_local(|| black_box(&value).validate());
     }
 
-    #[divan::bench]
-    fn tables(bencher: Bencher) {
-        let set = Json::parse(document().as_bytes()).unwrap();
-        bencher.bench_local(|| StockChangeSet::VALIDATOR.is_valid(black_box(&set)));
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn tables<D: Document>(bencher: Bencher) {
+        let value = Json::parse(D::text().as_bytes()).unwrap();
+        assert!(D::Type::VALIDATOR.is_valid(&value));
+        bencher.bench_local(|| D::Type::VALIDATOR.is_valid(black_box(&value)));
     }
 
-    #[divan::bench]
-    fn jsonschema(bencher: Bencher) {
-        let (validator, set) = (oracle(), serde_json::from_str(&document()).unwrap());
-        assert!(validator.is_valid(&set));
-        bencher.bench_local(|| validator.is_valid(black_box(&set)));
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn jsonschema<D: Document>(bencher: Bencher) {
+        let (validator, value) = (oracle_of::<D>(), serde_json::from_str(&D::text()).unwrap());
+        assert!(validator.is_valid(&value));
+        bencher.bench_local(|| validator.is_valid(black_box(&value)));
     }
 }
 
+/// What an attacker buys: a body with something wrong in every entry, all of it explained.
+#[divan::bench_group]
+mod refuse_from_bytes {
+    use super::*;
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn ours<D: Document>(bencher: Bencher) {
+        let text = D::broken();
+        bencher
+            .counter(BytesCount::new(text.len()))
+            .bench_local(|| D::Type::parse_valid(black_box(text.as_bytes())).map(|_| ()).unwrap_err());
+    }
+
+    /// The errors with pointer and keyword location, which is what an answer needs of them.
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn jsonschema<D: Document>(bencher: Bencher) {
+        let (text, validator) = (D::broken(), oracle_of::<D>());
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
+            let found: Vec<_> = validator
+                .iter_errors(&value)
+                .map(|error| (error.instance_path().to_string(), error.schema_path().to_string()))
+                .collect();
+            assert!(found.len() >= 500);
+            found
+        });
+    }
+}
+
+#[divan::bench_group]
 mod bytes_to_checked_value {
     use super::*;
 
-    #[divan::bench]
-    fn ours(bencher: Bencher) {
-        let text = document();
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn ours<D: Document>(bencher: Bencher) {
+        let text = D::text();
         bencher
             .counter(BytesCount::new(text.len()))
-            .bench_local(|| StockChangeSet::parse_valid(black_box(text.as_bytes())).unwrap());
+            .bench_local(|| D::Type::parse_valid(black_box(text.as_bytes())).map(|_| ()).unwrap());
+    }
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn value_and_jsonschema<D: Document>(bencher: Bencher) {
+        let (text, validator) = (D::text(), oracle_of::<D>());
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
+            assert!(validator.is_valid(&value));
+            value
+        });
+    }
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn parsing_alone<D: Document>(bencher: Bencher) {
+        let text = D::text();
+        bencher
+            .counter(BytesCount::new(text.len()))
+            .bench_local(|| D::Type::parse(black_box(text.as_bytes())).unwrap());
     }
 
     #[divan::bench]
     fn value_jsonschema_from_value(bencher: Bencher) {
-        let (text, validator) = (document(), oracle());
+        let (text, validator) = (ChangeSet::text(), oracle_of::<ChangeSet>());
         bencher.counter(BytesCount::new(text.len())).bench_local(|| {
             let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
             assert!(validator.is_valid(&value));
@@ -163,18 +134,68 @@ mod bytes_to_checked_value {
     }
 
     #[divan::bench]
-    fn derive_without_any_check(bencher: Bencher) {
-        let text = document();
+    fn derive_tagged_without_any_check(bencher: Bencher) {
+        let text = ChangeSet::text();
         bencher.counter(BytesCount::new(text.len())).bench_local(|| {
             serde_json::from_slice::<derived::ChangeSet>(black_box(text.as_bytes())).unwrap()
         });
     }
 
     #[divan::bench]
-    fn parsing_alone(bencher: Bencher) {
-        let text = document();
-        bencher
-            .counter(BytesCount::new(text.len()))
-            .bench_local(|| StockChangeSet::parse(black_box(text.as_bytes())).unwrap());
+    fn derive_plain_without_any_check(bencher: Bencher) {
+        let text = ChangeSet::text();
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            serde_json::from_slice::<derived::PlainChangeSet>(black_box(text.as_bytes())).unwrap()
+        });
+    }
+}
+
+/// One text against one pattern, through the tables and through `jsonschema`.
+#[divan::bench_group]
+mod pattern {
+    use super::*;
+
+    const TIMESTAMP: &str = "2025-11-20T18:04:09.123456Z";
+    const CURSOR: &str = "f:0190a1:77:0190a2f0-5e0f-7cc1-9d5e-0a1b2c3d4e5f";
+
+    fn cursor() -> contract_runtime::schema::Validator {
+        let page = StockPage::parse(br#"{"items":[],"removed":[],"nextCursor":"a","hasMore":true}"#).unwrap();
+        validator_of(&page.next_cursor)
+    }
+
+    fn validator_of<T: Contract>(_: &T) -> contract_runtime::schema::Validator {
+        T::VALIDATOR
+    }
+
+    fn ours(bencher: Bencher, validator: contract_runtime::schema::Validator, text: &str) {
+        let value = Json::from(text);
+        assert!(validator.is_valid(&value));
+        bencher.bench_local(|| validator.is_valid(black_box(&value)));
+    }
+
+    fn theirs(bencher: Bencher, location: &str, text: &str) {
+        let (validator, value) = (oracle(location), serde_json::Value::from(text));
+        assert!(validator.is_valid(&value));
+        bencher.bench_local(|| validator.is_valid(black_box(&value)));
+    }
+
+    #[divan::bench]
+    fn timestamp_ours(bencher: Bencher) {
+        ours(bencher, Timestamp::VALIDATOR, TIMESTAMP);
+    }
+
+    #[divan::bench]
+    fn timestamp_jsonschema(bencher: Bencher) {
+        theirs(bencher, &Timestamp::VALIDATOR.location(), TIMESTAMP);
+    }
+
+    #[divan::bench]
+    fn cursor_ours(bencher: Bencher) {
+        ours(bencher, cursor(), CURSOR);
+    }
+
+    #[divan::bench]
+    fn cursor_jsonschema(bencher: Bencher) {
+        theirs(bencher, &cursor().location(), CURSOR);
     }
 }
