@@ -265,6 +265,12 @@ pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator) -> bool {
     to_json(value).is_ok_and(|json| validator.is_valid(&json))
 }
 
+/// Whether a text is among those of a list sorted by their bytes.
+#[must_use]
+pub fn one_of(text: &str, sorted: &[&str]) -> bool {
+    sorted.binary_search(&text).is_ok()
+}
+
 /// Whether no two elements are equal (Validation 6.4.3).
 pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     if elements.len() < 2 {

@@ -82,15 +82,9 @@ impl Class {
     pub fn contains(&self, c: char) -> bool {
         let code = c as u32;
         if code < 0x80 {
-            return self.contains_ascii(code as u8);
+            return (self.ascii >> code) & 1 == 1;
         }
         self.contains_wide(c)
-    }
-
-    /// `byte` is below 0x80.
-    #[inline]
-    fn contains_ascii(&self, byte: u8) -> bool {
-        (self.ascii >> (byte & 0x7f)) & 1 == 1
     }
 
     #[inline]

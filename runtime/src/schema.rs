@@ -77,8 +77,9 @@ pub struct Schema {
     pub resource: u32,
     /// JSON Pointer from the root of that resource.
     pub location: &'static str,
-    /// Its keywords; `Type` stands first, so that it can silence the others.
-    /// The order of the others does not matter.
+    /// Its keywords; `Type` stands first, so that it can silence the others, and
+    /// `UnevaluatedItems` and `UnevaluatedProperties` last, in this order. The
+    /// order of the others does not matter.
     pub keywords: &'static [Keyword],
 }
 
@@ -345,7 +346,7 @@ impl Tables {
     /// Resource URI, `#`, JSON Pointer.
     fn location(&self, schema: &Schema) -> String {
         let uri = self.resources.get(schema.resource as usize).map_or("", |resource| resource.uri);
-        format!("{uri}#{}", schema.location)
+        [uri, "#", schema.location].concat()
     }
 }
 

@@ -160,18 +160,21 @@ impl<'a> Path<'a> {
 
     /// The JSON Pointer of this place (RFC 6901), `""` for the document.
     pub fn pointer(&self) -> String {
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(8);
         let mut here = self;
         while let Path::Key(parent, _) | Path::Index(parent, _) = here {
             steps.push(here);
             here = parent;
         }
-        let mut pointer = String::new();
+        let mut pointer = String::with_capacity(16 * steps.len());
         for step in steps.into_iter().rev() {
             pointer.push('/');
             match step {
                 Path::Root => {}
-                Path::Key(_, name) => push_escaped(&mut pointer, name),
+                Path::Key(_, name) if name.bytes().any(|byte| matches!(byte, b'~' | b'/')) => {
+                    push_escaped(&mut pointer, name);
+                }
+                Path::Key(_, name) => pointer.push_str(name),
                 // Writing to a String does not fail.
                 Path::Index(_, index) => drop(write!(pointer, "{index}")),
             }

@@ -64,7 +64,8 @@ fn check_within<T: Send>(
     })
 }
 
-/// The schema resources entered on the way here (Core 7.1), the latest first.
+/// The schema resources entered on the way here (Core 7.1), the latest first, as far as they have
+/// anchors that a `$dynamicRef` could look for.
 pub(super) struct Scope<'a> {
     resource: u32,
     outer: Option<&'a Scope<'a>>,
@@ -118,21 +119,40 @@ impl Run {
         scope: &Scope<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
-        let schema = self.tables.schema(id);
-        if schema.keywords.is_empty() {
-            return true;
+        let mut schema = self.tables.schema(id);
+        let depth = self.depth;
+        loop {
+            if schema.keywords.is_empty() {
+                self.depth = depth;
+                return true;
+            }
+            if !self.enter(schema, value, path) {
+                return false;
+            }
+            // Most references are all that their schema says: no frame for each.
+            match schema.keywords {
+                [Keyword::Ref(target)] if !self.is_seen_in_scope(schema, scope) => {
+                    schema = self.tables.schema(*target);
+                }
+                _ => break,
+            }
         }
-        if !self.enter(schema, value, path) {
-            return false;
-        }
-        let held = if schema.resource == scope.resource {
-            self.evaluate(sink, At { schema, value, path, scope }, seen)
-        } else {
+        let held = if self.is_seen_in_scope(schema, scope) {
             let scope = Scope { resource: schema.resource, outer: Some(scope) };
             self.evaluate(sink, At { schema, value, path, scope: &scope }, seen)
+        } else {
+            self.evaluate(sink, At { schema, value, path, scope }, seen)
         };
-        self.depth += 1;
+        self.depth = depth;
         held
+    }
+
+    /// Whether the schema enters another resource that a `$dynamicRef` could look for.
+    #[inline]
+    fn is_seen_in_scope(&self, schema: &Schema, scope: &Scope<'_>) -> bool {
+        let resource = self.tables.resources.get(schema.resource as usize);
+        schema.resource != scope.resource
+            && resource.is_some_and(|resource| !resource.dynamic_anchors.is_empty())
     }
 
     /// Applies a schema to the same value.
@@ -166,6 +186,7 @@ impl Run {
     }
 
     /// Takes one level of depth, and effort by the size of the value.
+    #[inline]
     fn enter(&mut self, schema: &'static Schema, value: &Json, path: &Path<'_>) -> bool {
         if self.gave_up.is_some() {
             return false;
@@ -176,26 +197,33 @@ impl Run {
             Json::String(text) => text.len() as u64 / 16,
             _ => 0,
         };
-        let keyword = match (self.depth.checked_sub(1), self.effort.checked_sub(effort)) {
+        match (self.depth.checked_sub(1), self.effort.checked_sub(effort)) {
             (Some(depth), Some(effort)) => {
                 self.depth = depth;
                 self.effort = effort;
-                return true;
+                true
             }
-            (None, _) => "depth",
-            (_, None) => "effort",
-        };
+            (None, _) => self.give_up("depth", schema, path),
+            (_, None) => self.give_up("effort", schema, path),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_up(&mut self, keyword: &'static str, schema: &Schema, path: &Path<'_>) -> bool {
         let schema = self.tables.location(schema);
         self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
         false
     }
 
     fn evaluate<S: Sink>(&mut self, sink: &mut S, at: At<'_>, seen: Option<&mut Seen>) -> bool {
-        let watches = at.schema.keywords.iter().any(|keyword| match keyword {
-            Keyword::UnevaluatedItems(_) => matches!(at.value, Json::Array(_)),
-            Keyword::UnevaluatedProperties(_) => matches!(at.value, Json::Object(_)),
+        // Those keywords stand last.
+        let watches = match at.schema.keywords {
+            [.., Keyword::UnevaluatedProperties(_)] if matches!(at.value, Json::Object(_)) => true,
+            [.., Keyword::UnevaluatedItems(_), Keyword::UnevaluatedProperties(_)]
+            | [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
             _ => false,
-        });
+        };
         if watches { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) }
     }
 

@@ -49,7 +49,7 @@ impl Document for ChangeSet {
 
     /// Each op has a quality beyond the scale and an amount that its unit does not know.
     fn broken() -> String {
-        Self::text().replace(r#","stolen""#, r#"00000,"stolen""#).replace(r#""SCU""#, r#""BOX""#)
+        Self::text().replace(r#""quality":"#, r#""quality":99999"#).replace(r#""SCU""#, r#""BOX""#)
     }
 }
 
