@@ -143,6 +143,10 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
     shapes
 }
 
+/// The most variants of an enumeration; a longer list is text that is checked. The compiler compares
+/// every arm of a `match`, derived ones too, with every other: 10,000 take it 2.7 GB.
+const ENUM_LIMIT: usize = 1000;
+
 pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) options: &'a Options,
@@ -498,7 +502,7 @@ impl Shaper<'_> {
         let Some(values) = facts.literals(self.graph) else { return plain };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
         // A single inline constant is a string that can have one value only.
-        if values.is_empty() || (values.len() == 1 && slot.is_none()) {
+        if values.is_empty() || (values.len() == 1 && slot.is_none()) || values.len() > ENUM_LIMIT {
             return plain;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
