@@ -30,6 +30,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "webhook_server",
     "root",
     "lib",
+    "runtime",
 ];
 
 impl Project {
