@@ -93,15 +93,16 @@ fn within(kind: IntKind, n: i128) -> bool {
 fn int_bound(bound: &Number, order: Order, kind: IntKind, place: &Place) -> Check {
     let lower = matches!(order, Order::AtLeast | Order::Above);
     let exclusive = matches!(order, Order::Above | Order::Below);
-    let exact = bound.as_i128();
     // The whole number that the bound comes to.
-    let Some(limit) = exact.or_else(|| floor(bound).map(|f| if lower { f + 1 } else { f })) else {
-        return Test::NumberBound(Numeric::Int(place.clone()), order, bound.clone()).into();
+    let limit = match (lower, exclusive) {
+        (true, false) => bound.ceil(),
+        (true, true) => bound.floor().and_then(|n| n.checked_add(1)),
+        (false, false) => bound.floor(),
+        (false, true) => bound.ceil().and_then(|n| n.checked_sub(1)),
     };
-    let limit = match (exact.is_some() && exclusive, lower) {
-        (true, true) => limit.saturating_add(1),
-        (true, false) => limit.saturating_sub(1),
-        _ => limit,
+    let Some(limit) = limit else {
+        // Beyond 128 bits: on one side of every value.
+        return Check::known(lower == (*bound < Number::int(0)));
     };
     let (least, most) = match kind {
         IntKind::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
@@ -115,17 +116,6 @@ fn int_bound(bound: &Number, order: Order, kind: IntKind, place: &Place) -> Chec
         false if limit < least => Never,
         false => Test::IntBound(place.clone(), Order::AtMost, limit).into(),
     }
-}
-
-/// The whole number below one that is written with a point; `None` leaves the comparison exact.
-fn floor(n: &Number) -> Option<i128> {
-    let text = n.text();
-    if text.contains(['e', 'E']) {
-        return None;
-    }
-    let (whole, _) = text.split_once('.')?;
-    let towards_zero: i128 = whole.parse().ok()?;
-    Some(if text.starts_with('-') { towards_zero - 1 } else { towards_zero })
 }
 
 pub(super) fn number_keywords(s: &Schema, place: &Place) -> Check {

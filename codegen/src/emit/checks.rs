@@ -1,5 +1,7 @@
 //! Checks as Rust expressions.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
@@ -11,6 +13,9 @@ use crate::{
     tables::number_tokens,
     together::Conj,
 };
+
+/// More texts than this are looked up: a `match` of texts costs the compiler their square.
+const MATCH_LIMIT: usize = 100;
 
 impl Emitter<'_> {
     /// A check as an expression of type `bool`.
@@ -141,6 +146,11 @@ impl Emitter<'_> {
                 [one] => {
                     let text = text_recv(text);
                     quote!(#text == #one)
+                }
+                many if many.len() > MATCH_LIMIT => {
+                    let (text, sorted) = (text_matched(text), BTreeSet::from_iter(many));
+                    let sorted = sorted.iter();
+                    quote!(contract::one_of(#text, &[#(#sorted),*]))
                 }
                 several => {
                     let text = text_matched(text);

@@ -67,6 +67,10 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
     shapes
 }
 
+/// The most variants of an enumeration; a longer list is text that is checked. The compiler compares
+/// every arm of a `match`, derived ones too, with every other: 10,000 take it 2.7 GB.
+const ENUM_LIMIT: usize = 1000;
+
 pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) options: &'a Options,
@@ -356,23 +360,18 @@ impl Shaper<'_> {
         }
         let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
         let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
-        let (least, most) = (Number::int(i64::MIN), Number::int(i64::MAX));
-        let fits = |n: &Number| *n >= least && *n <= most;
-        let below = schemas.iter().flat_map(|s| s.minimum.iter().chain(&s.exclusive_minimum));
-        let above = schemas.iter().flat_map(|s| s.maximum.iter().chain(&s.exclusive_maximum));
-        let unsigned = |n: &Number| *n >= Number::int(0) && *n <= Number::from(u64::MAX);
-        let fits_unsigned = below.clone().any(unsigned) && above.clone().any(unsigned);
-        // A bound beyond one end leaves no value within.
-        let beyond = below.clone().any(|n| *n > most) || above.clone().any(|n| *n < least);
-        if beyond && !fits_unsigned {
-            TypeRef::Number
-        } else if !beyond
-            && (below.clone().any(fits) && above.clone().any(fits) || format("int64") || format("int32"))
-        {
+        let below = schemas.iter().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref()));
+        let above = schemas.iter().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref()));
+        let bounded = |fits: fn(&Number) -> bool| below.clone().any(fits) && above.clone().any(fits);
+        // No `i64` is at least 1e19: a type for such values has to be another one.
+        let outside = below.clone().any(|n| *n > Number::int(i64::MAX))
+            || above.clone().any(|n| *n < Number::int(i64::MIN));
+        let beyond = || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
+        if bounded(Number::is_within_i64) || (!outside && (format("int64") || format("int32"))) {
             TypeRef::Int(IntKind::I64)
-        } else if format("uint64") || fits_unsigned {
+        } else if bounded(Number::is_within_u64) || (!outside && format("uint64")) {
             TypeRef::Int(IntKind::U64)
-        } else if self.options.exact_integers || above.clone().any(|n| !fits(n)) {
+        } else if self.options.exact_integers || beyond() {
             TypeRef::Number
         } else {
             TypeRef::Int(IntKind::I64)
@@ -388,7 +387,7 @@ impl Shaper<'_> {
         let Some(values) = facts.literals(self.graph) else { return plain };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
         // A single inline constant is a string that can have one value only.
-        if values.is_empty() || (values.len() == 1 && slot.is_none()) {
+        if values.is_empty() || (values.len() == 1 && slot.is_none()) || values.len() > ENUM_LIMIT {
             return plain;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
