@@ -50,4 +50,4 @@ pub static TABLES: Tables = Tables {
 
 /// `^o.+t$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^o.+t$", program: pattern::Program::Nfa(pattern::Nfa { start: true, instructions: &[pattern::Instruction::Assert(pattern::Look::Start), pattern::Instruction::Char(0), pattern::Instruction::Char(1), pattern::Instruction::Split(2, 4), pattern::Instruction::Char(2), pattern::Instruction::Assert(pattern::Look::End), pattern::Instruction::Match], classes: &[pattern::Class { ascii: 0x8000000000000000000000000000, ranges: &[] }, pattern::Class { ascii: 0xffffffffffffffffffffffffffffdbff, ranges: &[('\u{80}', '‧'), ('\u{202a}', '\u{10ffff}')] }, pattern::Class { ascii: 0x100000000000000000000000000000, ranges: &[] }] }) };
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^o.+t$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('\n', 1), ('\u{b}', 0), ('\r', 1), ('\u{e}', 0), ('o', 2), ('p', 0), ('t', 3), ('u', 0), ('\u{2028}', 1), ('\u{202a}', 0)], 4, 12, 12, &[0, 0, 0, 0, 4, 4, 4, 4, 20, 0, 20, 8, 0, 0, 16, 0, 20, 0, 20, 20, 20, 0, 20, 8])) };
