@@ -13,12 +13,13 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 //!
-//! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`tables`],
-//! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
-//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all, [`subset`] leaves
+//! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`plan`], [`tables`],
+//! [`emit`] with [`operations`], [`calls`], [`client`], [`server`] and [`registry`], then
+//! [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs them all, [`subset`] leaves
 //! a part of a contract between the second and the third. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
+pub mod calls;
 pub mod client;
 pub mod config;
 pub mod diagnostics;
@@ -34,6 +35,7 @@ pub mod openapi;
 pub mod operations;
 mod package;
 pub mod pattern;
+pub mod plan;
 pub mod proof;
 pub mod refine;
 pub mod registry;

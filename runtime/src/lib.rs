@@ -35,6 +35,7 @@ pub mod json;
 #[macro_use]
 mod macros;
 pub mod map;
+pub mod media;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod multipart;
 pub mod nullable;

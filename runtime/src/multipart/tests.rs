@@ -1,7 +1,8 @@
 //! What is written is read back; what is no such body is refused.
 
-use super::read::{attribute, parse};
+use super::read::parse;
 use super::*;
+use crate::media::attribute;
 use crate::parameters::Scalar;
 
 const ROWS: &[Part] = &[
