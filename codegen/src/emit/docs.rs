@@ -7,7 +7,8 @@ use quote::quote;
 use super::Emitter;
 use crate::{
     schema::{Schema, SchemaId},
-    shape::{Conj, TypeDef, TypeRef},
+    shape::{TypeDef, TypeRef},
+    together::Conj,
 };
 
 impl Emitter<'_> {

@@ -5,7 +5,8 @@ use crate::{
     generate::Contract,
     rust_types,
     schema::Types,
-    shape::{Body, Conj, Facts, TypeDef, TypeRef},
+    shape::{Body, TypeDef, TypeRef},
+    together::{Conj, Facts},
 };
 
 /// The form of a type and what in the schema decided it.

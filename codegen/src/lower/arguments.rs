@@ -10,7 +10,8 @@ use crate::{
     names,
     plan::{Call, Parameter},
     schema::Types,
-    shape::{Body, Conj, Facts, Shapes, TypeRef},
+    shape::{Body, Shapes, TypeRef},
+    together::{Conj, Facts},
 };
 
 /// A parameter of a lowered operation.

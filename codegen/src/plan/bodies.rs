@@ -15,7 +15,8 @@ use crate::{
     api::{self, ParameterIn, RequestBody},
     names,
     schema::SchemaId,
-    shape::{Conj, TypeRef},
+    shape::TypeRef,
+    together::Conj,
 };
 
 /// A request's body, settled.

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     api, names,
     schema::{SchemaId, Types},
-    shape::{Conj, TypeRef},
+    shape::TypeRef,
+    together::Conj,
 };
 
 /// How deep references are followed.

@@ -5,7 +5,7 @@ use super::Given;
 use crate::{
     api::Parameter,
     schema::{SchemaId, Types},
-    shape::{Conj, Facts},
+    together::{Conj, Facts},
 };
 
 /// How deep members are looked into; contracts that nest further say nothing about text.

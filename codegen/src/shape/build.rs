@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
-use super::{
-    Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef,
-    boxes,
-};
+use super::{Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes};
 use crate::{
     config::UnboundedIntegers,
     names,
     schema::{Graph, Origin, Schema, SchemaId, Types},
+    together::{Conj, Facts},
 };
 
 /// What generated modules import and macros of the runtime name, beside what `names` keeps free.

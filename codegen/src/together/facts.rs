@@ -1,10 +1,10 @@
-//! What several schemas say together about one place.
+//! What a place amounts to: the schemas that apply there, the JSON types and members they leave.
 
 use std::collections::BTreeSet;
 
 use contract_runtime::Json;
 
-use super::Conj;
+use super::{Conj, type_of};
 use crate::schema::{Graph, Schema, SchemaId, Types};
 
 /// How deep a union inside a union is looked into for its JSON types.
@@ -131,6 +131,11 @@ impl Facts {
         self.conditional.push(id);
     }
 
+    /// The schemas that apply without condition, base before refinement.
+    pub fn schemas<'g>(&self, graph: &'g Graph) -> impl Iterator<Item = &'g Schema> + Clone {
+        self.members.iter().map(|&id| graph.schema(id))
+    }
+
     /// Names of the members that must be there.
     #[must_use]
     pub fn required<'g>(&self, graph: &'g Graph) -> BTreeSet<&'g str> {
@@ -210,18 +215,4 @@ fn implied_types(schema: &Schema) -> Types {
         types = types.or(Types::ARRAY);
     }
     types
-}
-
-/// The JSON type of a value.
-#[must_use]
-pub fn type_of(value: &Json) -> Types {
-    match value {
-        Json::Null => Types::NULL,
-        Json::Bool(_) => Types::BOOLEAN,
-        Json::Number(n) if n.is_integer() => Types::INTEGER,
-        Json::Number(_) => Types::NUMBER,
-        Json::String(_) => Types::STRING,
-        Json::Array(_) => Types::ARRAY,
-        Json::Object(_) => Types::OBJECT,
-    }
 }
