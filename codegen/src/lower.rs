@@ -69,7 +69,7 @@ pub struct LoweredOperation {
 #[must_use]
 pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
     let components = Components::default();
-    let mut lowering = Lowering { plan, graph, shapes, components, losses: Vec::new() };
+    let mut lowering = Lowering { graph, shapes, components, losses: Vec::new() };
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
     let mut operations = Vec::new();
     let mut names = BTreeSet::new();
@@ -104,7 +104,6 @@ pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
 
 /// What lowering one operation needs and adds to.
 struct Lowering<'a> {
-    plan: &'a Plan<'a>,
     graph: &'a Graph,
     shapes: &'a Shapes,
     components: Components,

@@ -247,7 +247,7 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
     let named = |list: &[String]| list.contains(&operation.id);
     let raw = named(&config.raw);
     let mut parameters = parameters(given, operation);
-    names::name_fields(&mut parameters);
+    names::name_fields(side, &mut parameters);
     let body = operation.request_body.as_ref().and_then(|body| given.body(&id, body, raw));
     let (answers, refusals) = given.answers(operation, raw);
     let accept = answers::accept(operation, &answers, &refusals);
@@ -429,4 +429,4 @@ pub(crate) fn described(graph: &Graph, schema: SchemaId) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

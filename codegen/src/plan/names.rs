@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Parameter;
+use super::{Parameter, Side};
 use crate::{
     api::{Operation, ParameterIn},
     names,
@@ -13,7 +13,10 @@ const METHODS: &[&str] =
     &["new", "base_url", "with_request_checks", "with_base_url_only", "core", "reject", "clone", "fmt"];
 
 /// What a struct of a call has beside its parameters, and methods that a setter would hide.
-const FIELDS: &[&str] = &["body", "options", "context", "address", "new", "default", "clone", "request"];
+const FIELDS: &[&str] = &["body", "options", "new", "default", "clone", "request"];
+
+/// What a method of a sender has beside its parameters.
+const ADDRESS: &str = "address";
 
 /// The names of one operation.
 #[derive(Clone, Debug)]
@@ -51,12 +54,13 @@ fn method(wire: &str) -> String {
 }
 
 /// Parameters take their own names; those that clash take their location's in front.
-pub(super) fn name_fields(parameters: &mut [Parameter<'_>]) {
+pub(super) fn name_fields(side: Side, parameters: &mut [Parameter<'_>]) {
     let mut named: Vec<&mut Parameter<'_>> = parameters.iter_mut().filter(|p| p.field.is_some()).collect();
     let plain: Vec<String> = named.iter().map(|p| names::field_name(&p.row.name)).collect();
     let located = named.iter().zip(&plain).map(|(parameter, name)| {
         let clashes = plain.iter().filter(|other| *other == name).count() > 1;
-        if clashes || FIELDS.contains(&name.as_str()) {
+        let taken = FIELDS.contains(&name.as_str()) || (side == Side::Webhooks && name == ADDRESS);
+        if clashes || taken {
             let location = match parameter.row.location {
                 ParameterIn::Path => "path",
                 ParameterIn::Query => "query",

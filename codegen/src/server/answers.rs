@@ -44,9 +44,10 @@ impl Writer<'_> {
     }
 
     fn success(&self, answers: &Answers) -> TokenStream {
-        let (binding, reply) = match answers.reply {
-            true => (quote!(reply), quote!(reply)),
-            false => (quote!(body), quote!(Reply::new(body))),
+        let (binding, reply) = match (answers.reply, &answers.one) {
+            (true, _) => (quote!(reply), quote!(reply)),
+            (false, Some(Payload::Nothing)) => (quote!(()), quote!(Reply::new(()))),
+            (false, _) => (quote!(body), quote!(Reply::new(body))),
         };
         if let Some(name) = &answers.choice {
             let written = self.choices(answers, name, Outcome::Success);

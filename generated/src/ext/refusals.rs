@@ -83,7 +83,7 @@ fn code_of(rejection: &Rejection) -> Code {
         Rejection::TooLarge { .. } => Code::PayloadTooLarge,
         // The header is not a matter of the body's schema (GW-09).
         rejection if rejection.parameter("Idempotency-Key").is_some() => Code::IdempotencyKeyMissing,
-        Rejection::NotImplemented | Rejection::Internal => Code::InternalError,
+        Rejection::NotImplemented | Rejection::Internal | Rejection::BrokenAnswer(_) => Code::InternalError,
         _ => Code::SchemaInvalid,
     }
 }
@@ -99,8 +99,9 @@ mod tests {
     /// ERR-01, ERR-36: the registry says status, title, detail and the fixed wait.
     #[test]
     fn a_refusal_is_what_the_registry_says() {
-        let reply = Problem::new(Code::RelayBusy, id()).refuse().into_reply().unwrap();
-        assert_eq!(reply.status, Some(StatusCode::SERVICE_UNAVAILABLE));
+        let refusal = Problem::new(Code::RelayBusy, id()).refuse();
+        let reply = refusal.refused().unwrap();
+        assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(reply.headers["retry-after"], "10");
         assert_eq!((reply.body.status, reply.body.code.as_str()), (503, "RELAY_BUSY"));
         assert!(contract_runtime::Contract::is_valid(&reply.body));
