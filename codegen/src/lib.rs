@@ -13,12 +13,13 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 //!
-//! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`plan`], [`tables`],
-//! [`emit`] with [`operations`], [`calls`], [`client`], [`server`] and [`registry`], then
-//! [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs them all, [`subset`] leaves
-//! a part of a contract between the second and the third. [`init`] writes a first `codegen.toml`.
+//! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`plan`],
+//! [`tables`], [`emit`] with [`operations`], [`calls`], [`client`], [`server`] and [`registry`], then
+//! [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs them all; names are settled in
+//! [`naming`], before a part of a contract is taken. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
+pub mod arena;
 pub mod calls;
 pub mod client;
 pub mod config;
@@ -31,12 +32,15 @@ pub mod init;
 pub mod load;
 pub mod lower;
 pub mod names;
+pub mod naming;
 pub mod openapi;
 pub mod operations;
+pub mod options;
 mod package;
 pub mod pattern;
 pub mod plan;
 pub mod proof;
+pub mod prune;
 pub mod refine;
 pub mod registry;
 pub mod render;
@@ -46,7 +50,6 @@ pub mod rust_types;
 pub mod schema;
 pub mod server;
 pub mod shape;
-pub mod subset;
 pub mod tables;
 pub mod together;
 pub mod tree;

@@ -11,11 +11,11 @@ use axum::body::{Body, to_bytes};
 use contract_runtime::server::{Context, Rejection, Response, RouterOptions};
 use exchange_api::{
     calls::OrgStockMembersCall,
-    codes::Code,
+    refusals::PlainCode,
     server::{Refusal, Service, router},
     types::{CorrelationId, OrgStockMembers, Problem},
 };
-use http::{Request, header::CONTENT_TYPE};
+use http::Request;
 use tower::ServiceExt;
 
 struct Exchange;
@@ -32,19 +32,11 @@ impl Service for Exchange {
         _: OrgStockMembersCall,
         context: Context,
     ) -> Result<OrgStockMembers, Refusal> {
-        Err(Problem::new(Code::NotPermitted, correlation_id(&context)).refuse())
+        Err(Problem::refuse(PlainCode::NotPermitted, correlation_id(&context), context.uri().path()))
     }
 
     fn reject(&self, context: &Context, rejection: Rejection) -> Response {
-        let problem = Problem::of_rejection(&rejection, correlation_id(context));
-        let status = u16::try_from(problem.status).unwrap_or(500);
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let mut response = Response::new(body.into());
-        *response.status_mut() = status.try_into().unwrap_or_default();
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, "application/problem+json".parse().expect("a media type"));
-        response
+        Problem::reject(&rejection, correlation_id(context), context)
     }
 }
 

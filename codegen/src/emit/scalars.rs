@@ -106,6 +106,10 @@ impl Emitter<'_> {
                 quote!(Secret),
                 quote!(::contract_runtime::secret_newtype!(#name);),
             ),
+            // The order of their texts is not the order of time.
+            TypeRef::String if self.is_moment(def) => {
+                (quote!(Clone, Debug), quote!(String), quote!(::contract_runtime::moment_newtype!(#name);))
+            }
             TypeRef::String => (
                 quote!(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
                 quote!(String),
@@ -146,6 +150,12 @@ impl Emitter<'_> {
             #limits
             #implementation
         }
+    }
+
+    /// Whether a text is an RFC 3339 date-time (JSON Schema Validation, 7.3.1).
+    fn is_moment(&self, def: &TypeDef) -> bool {
+        let facts = self.facts(&def.conj);
+        facts.members.iter().any(|&member| self.graph.schema(member).format.as_deref() == Some("date-time"))
     }
 
     /// The limits of a newtype as constants, for who lays out a form or cuts a text.

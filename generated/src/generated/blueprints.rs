@@ -166,7 +166,7 @@ impl AddBlueprintBuilder {
 }
 
 impl Contract for AddBlueprint {
-    const VALIDATOR: Validator = schemas::validator(124);
+    const VALIDATOR: Validator = schemas::validator(125);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.r#ref.is_valid()
@@ -374,7 +374,7 @@ impl BlueprintBuilder {
 }
 
 impl Contract for Blueprint {
-    const VALIDATOR: Validator = schemas::validator(55);
+    const VALIDATOR: Validator = schemas::validator(56);
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.r#ref.is_valid()
@@ -514,7 +514,7 @@ impl BlueprintChangeSetBuilder {
 }
 
 impl Contract for BlueprintChangeSet {
-    const VALIDATOR: Validator = schemas::validator(102);
+    const VALIDATOR: Validator = schemas::validator(103);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -547,7 +547,7 @@ impl BlueprintKey {
 ::contract_runtime::string_newtype!(BlueprintKey);
 
 impl Contract for BlueprintKey {
-    const VALIDATOR: Validator = schemas::validator(63);
+    const VALIDATOR: Validator = schemas::validator(64);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -613,7 +613,7 @@ impl From<RemoveBlueprint> for BlueprintOp {
 }
 
 impl Contract for BlueprintOp {
-    const VALIDATOR: Validator = schemas::validator(121);
+    const VALIDATOR: Validator = schemas::validator(122);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -791,13 +791,31 @@ impl BlueprintPageBuilder {
 }
 
 impl Contract for BlueprintPage {
-    const VALIDATOR: Validator = schemas::validator(451);
+    const VALIDATOR: Validator = schemas::validator(472);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self
+                .removed
+                .iter()
+                .all(|value| {
+                    if value.removed_by.channel.as_str() == "client" {
+                        value.removed_by.client_id.is_some()
+                            && value.removed_by.installation_id.is_some()
+                    } else {
+                        !matches!(
+                            value.removed_by.channel.as_str(), "web" | "app" | "system"
+                        )
+                            || !(value.removed_by.client_id.is_some()
+                                || value.removed_by.installation_id.is_some())
+                    }
+                }) && self.next_cursor.is_valid()
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
@@ -916,7 +934,7 @@ impl RemoveBlueprintBuilder {
 }
 
 impl Contract for RemoveBlueprint {
-    const VALIDATOR: Validator = schemas::validator(131);
+    const VALIDATOR: Validator = schemas::validator(132);
 
     #[allow(
         clippy::nonminimal_bool,

@@ -128,7 +128,7 @@ impl AmbiguousResultBuilder {
 }
 
 impl Contract for AmbiguousResult {
-    const VALIDATOR: Validator = schemas::validator(572);
+    const VALIDATOR: Validator = schemas::validator(599);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && !self.candidates.is_empty()
@@ -230,7 +230,7 @@ impl LocationListBuilder {
 }
 
 impl Contract for LocationList {
-    const VALIDATOR: Validator = schemas::validator(317);
+    const VALIDATOR: Validator = schemas::validator(323);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
@@ -343,7 +343,7 @@ impl ResolveRequestBuilder {
 }
 
 impl Contract for ResolveRequest {
-    const VALIDATOR: Validator = schemas::validator(555);
+    const VALIDATOR: Validator = schemas::validator(582);
 
     fn is_valid(&self) -> bool {
         !self.refs.is_empty() && self.refs.len() <= 500
@@ -470,7 +470,7 @@ impl ResolveResponseBuilder {
 }
 
 impl Contract for ResolveResponse {
-    const VALIDATOR: Validator = schemas::validator(559);
+    const VALIDATOR: Validator = schemas::validator(586);
 
     fn is_valid(&self) -> bool {
         !self.results.is_empty() && self.results.len() <= 500
@@ -557,7 +557,7 @@ impl From<UnmatchedResult> for ResolveResult {
 }
 
 impl Contract for ResolveResult {
-    const VALIDATOR: Validator = schemas::validator(564);
+    const VALIDATOR: Validator = schemas::validator(591);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -682,7 +682,7 @@ impl ResolvedResultBuilder {
 }
 
 impl Contract for ResolvedResult {
-    const VALIDATOR: Validator = schemas::validator(568);
+    const VALIDATOR: Validator = schemas::validator(595);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && self.r#ref.is_valid()
@@ -783,7 +783,7 @@ impl UnmatchedResultBuilder {
 }
 
 impl Contract for UnmatchedResult {
-    const VALIDATOR: Validator = schemas::validator(577);
+    const VALIDATOR: Validator = schemas::validator(604);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499

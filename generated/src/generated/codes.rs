@@ -20,7 +20,7 @@ pub enum Code {
     ///
     /// `DPOP_INVALID`
     DpopInvalid,
-    /// Wait at least Retry-After (until the member's earliest live proof no longer counts), send a new proof, and send more slowly.
+    /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
     ///
     /// `DPOP_PROOF_LIMIT`
     DpopProofLimit,
@@ -483,7 +483,7 @@ impl Code {
                         action: Action::WaitAndResend,
                         challenges: &[],
                         retired: false,
-                        note: "Wait at least Retry-After (until the member's earliest live proof no longer counts), send a new proof, and send more slowly.",
+                        note: "Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.",
                     }
                 }
                 Self::ServiceUnavailable => {

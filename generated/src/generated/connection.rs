@@ -94,7 +94,7 @@ impl AccountCheckRequestBuilder {
 }
 
 impl Contract for AccountCheckRequest {
-    const VALIDATOR: Validator = schemas::validator(47);
+    const VALIDATOR: Validator = schemas::validator(48);
 
     fn is_valid(&self) -> bool {
         self.handle.is_valid()
@@ -186,7 +186,7 @@ impl AccountCheckResponseBuilder {
 }
 
 impl Contract for AccountCheckResponse {
-    const VALIDATOR: Validator = schemas::validator(50);
+    const VALIDATOR: Validator = schemas::validator(51);
 
     fn is_valid(&self) -> bool {
         true
@@ -239,7 +239,7 @@ impl AccountCheckResult {
 ::contract_runtime::closed_enum!(AccountCheckResult);
 
 impl Contract for AccountCheckResult {
-    const VALIDATOR: Validator = schemas::validator(52);
+    const VALIDATOR: Validator = schemas::validator(53);
 
     fn is_valid(&self) -> bool {
         true
@@ -267,7 +267,7 @@ impl AccountHandle {
 ::contract_runtime::string_newtype!(AccountHandle);
 
 impl Contract for AccountHandle {
-    const VALIDATOR: Validator = schemas::validator(49);
+    const VALIDATOR: Validator = schemas::validator(50);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 3) && char_count_at_most(&self.0, 60)
@@ -395,7 +395,7 @@ impl DeprecationBuilder {
 }
 
 impl Contract for Deprecation {
-    const VALIDATOR: Validator = schemas::validator(597);
+    const VALIDATOR: Validator = schemas::validator(624);
 
     fn is_valid(&self) -> bool {
         !self.feature.is_empty() && char_count_at_most(&self.feature, 200)
@@ -410,7 +410,7 @@ impl Contract for Deprecation {
 
 /// Installation.
 ///
-/// One client on one device for one member, identified by its DPoP key. A request needs only `label`; the other fields are the server's and ignored on input.
+/// One client on one device for one member, identified by its DPoP key.
 ///
 /// Schema: `installation.schema.json`.
 #[derive(Clone, Debug, PartialEq)]
@@ -418,11 +418,11 @@ pub struct Installation {
     /// What the member calls this installation. The last label wins.
     pub label: InstallationLabel,
     /// The server's id of this installation.
-    pub installation_id: Option<InstallationId>,
+    pub installation_id: InstallationId,
     /// When the installation first called.
-    pub first_seen_at: Option<Timestamp>,
+    pub first_seen_at: Timestamp,
     /// When the installation last called; moves forward at most every five minutes.
-    pub last_seen_at: Option<Timestamp>,
+    pub last_seen_at: Timestamp,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -447,7 +447,20 @@ impl<'de> FromMap<'de> for Installation {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        let label = read::required(label, "label")?;
+        let due = [
+            ("label", label.is_some()),
+            ("installationId", installation_id.is_some()),
+            ("firstSeenAt", first_seen_at.is_some()),
+            ("lastSeenAt", last_seen_at.is_some()),
+        ];
+        let (
+            Some(label),
+            Some(installation_id),
+            Some(first_seen_at),
+            Some(last_seen_at),
+        ) = (label, installation_id, first_seen_at, last_seen_at) else {
+            return Err(read::missing(&due));
+        };
         Ok(Self {
             label,
             installation_id,
@@ -464,9 +477,9 @@ impl Serialize for Installation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = read::Members::new(serializer)?;
         members.entry("label", &self.label);
-        members.optional("installationId", &self.installation_id);
-        members.optional("firstSeenAt", &self.first_seen_at);
-        members.optional("lastSeenAt", &self.last_seen_at);
+        members.entry("installationId", &self.installation_id);
+        members.entry("firstSeenAt", &self.first_seen_at);
+        members.entry("lastSeenAt", &self.last_seen_at);
         members.rest(&self.extra);
         members.end()
     }
@@ -520,15 +533,26 @@ impl InstallationBuilder {
     /// # Errors
     /// Every member that is missing, or else every rule that is broken.
     pub fn build(self) -> Result<Installation, Violations> {
-        let given = [("label", self.label.is_some())];
-        let (Some(label),) = (self.label,) else {
+        let given = [
+            ("label", self.label.is_some()),
+            ("installationId", self.installation_id.is_some()),
+            ("firstSeenAt", self.first_seen_at.is_some()),
+            ("lastSeenAt", self.last_seen_at.is_some()),
+        ];
+        let (
+            Some(label),
+            Some(installation_id),
+            Some(first_seen_at),
+            Some(last_seen_at),
+        ) = (self.label, self.installation_id, self.first_seen_at, self.last_seen_at)
+        else {
             return Err(contract::missing(Installation::VALIDATOR, &given));
         };
         let value = Installation {
             label,
-            installation_id: self.installation_id,
-            first_seen_at: self.first_seen_at,
-            last_seen_at: self.last_seen_at,
+            installation_id,
+            first_seen_at,
+            last_seen_at,
             extra: self.extra,
         };
         value.validate().map(|()| value)
@@ -536,13 +560,11 @@ impl InstallationBuilder {
 }
 
 impl Contract for Installation {
-    const VALIDATOR: Validator = schemas::validator(284);
+    const VALIDATOR: Validator = schemas::validator(287);
 
     fn is_valid(&self) -> bool {
-        self.label.is_valid()
-            && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
-            && self.first_seen_at.as_ref().is_none_or(|value| value.is_valid())
-            && self.last_seen_at.as_ref().is_none_or(|value| value.is_valid())
+        self.label.is_valid() && self.installation_id.is_valid()
+            && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
@@ -569,7 +591,7 @@ impl InstallationId {
 ::contract_runtime::string_newtype!(InstallationId);
 
 impl Contract for InstallationId {
-    const VALIDATOR: Validator = schemas::validator(290);
+    const VALIDATOR: Validator = schemas::validator(298);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -578,9 +600,9 @@ impl Contract for InstallationId {
     fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// A name chosen by the member, never a host or computer name, counted in code points. Letters, digits, `.`, `_` and the ASCII hyphen-minus; spaces only between them. The server normalises it to NFC and checks again.
+/// A name chosen by the member, never a host or computer name, counted in code points. Letters and digits of any script without combining marks, `.`, `_` and the ASCII hyphen-minus; spaces anywhere but first. Compose it (NFC) before checking and sending: the server does so and checks again.
 ///
-/// Limits: 1 to 40 characters; matches `^[\p{L}\p{N}._-](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}._-])?$`.
+/// Limits: 1 to 40 characters; matches `^[\p{L}\p{N}._-][\p{L}\p{N} ._-]*$`.
 ///
 /// Schema: `installation.schema.json#/$defs/installationLabel`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -597,7 +619,7 @@ impl InstallationLabel {
 ::contract_runtime::string_newtype!(InstallationLabel);
 
 impl Contract for InstallationLabel {
-    const VALIDATOR: Validator = schemas::validator(289);
+    const VALIDATOR: Validator = schemas::validator(297);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 40)
@@ -607,25 +629,25 @@ impl Contract for InstallationLabel {
     fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// An installation as answered: complete.
+/// An installation as a client labels it: only the label counts. The other members of an installation may come along, hold anything and are ignored, so that an answer can be sent back.
 ///
-/// Schema: `installation.schema.json#/$defs/installationRecord`.
+/// Schema: `installation.schema.json#/$defs/labelledInstallation`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct InstallationRecord {
+pub struct LabelledInstallation {
     /// What the member calls this installation. The last label wins.
     pub label: InstallationLabel,
-    /// The server's id of this installation.
-    pub installation_id: InstallationId,
-    /// When the installation first called.
-    pub first_seen_at: Timestamp,
-    /// When the installation last called; moves forward at most every five minutes.
-    pub last_seen_at: Timestamp,
+    /// The server's own; ignored.
+    pub installation_id: Option<Json>,
+    /// The server's own; ignored.
+    pub first_seen_at: Option<Json>,
+    /// The server's own; ignored.
+    pub last_seen_at: Option<Json>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InstallationRecord {
-    const EXPECTING: &'static str = "an object (InstallationRecord)";
+impl<'de> FromMap<'de> for LabelledInstallation {
+    const EXPECTING: &'static str = "an object (LabelledInstallation)";
 
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let mut label = None;
@@ -644,20 +666,7 @@ impl<'de> FromMap<'de> for InstallationRecord {
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
         }
-        let due = [
-            ("label", label.is_some()),
-            ("installationId", installation_id.is_some()),
-            ("firstSeenAt", first_seen_at.is_some()),
-            ("lastSeenAt", last_seen_at.is_some()),
-        ];
-        let (
-            Some(label),
-            Some(installation_id),
-            Some(first_seen_at),
-            Some(last_seen_at),
-        ) = (label, installation_id, first_seen_at, last_seen_at) else {
-            return Err(read::missing(&due));
-        };
+        let label = read::required(label, "label")?;
         Ok(Self {
             label,
             installation_id,
@@ -668,59 +677,59 @@ impl<'de> FromMap<'de> for InstallationRecord {
     }
 }
 
-::contract_runtime::read_object!(InstallationRecord);
+::contract_runtime::read_object!(LabelledInstallation);
 
-impl Serialize for InstallationRecord {
+impl Serialize for LabelledInstallation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = read::Members::new(serializer)?;
         members.entry("label", &self.label);
-        members.entry("installationId", &self.installation_id);
-        members.entry("firstSeenAt", &self.first_seen_at);
-        members.entry("lastSeenAt", &self.last_seen_at);
+        members.optional("installationId", &self.installation_id);
+        members.optional("firstSeenAt", &self.first_seen_at);
+        members.optional("lastSeenAt", &self.last_seen_at);
         members.rest(&self.extra);
         members.end()
     }
 }
 
-impl InstallationRecord {
-    /// Starts a builder: set the members, then [`build`](InstallationRecordBuilder::build).
-    pub fn builder() -> InstallationRecordBuilder {
-        InstallationRecordBuilder::default()
+impl LabelledInstallation {
+    /// Starts a builder: set the members, then [`build`](LabelledInstallationBuilder::build).
+    pub fn builder() -> LabelledInstallationBuilder {
+        LabelledInstallationBuilder::default()
     }
 }
 
-/// Builds a [`InstallationRecord`]; [`build`](Self::build) checks it.
+/// Builds a [`LabelledInstallation`]; [`build`](Self::build) checks it.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing until it is built"]
-pub struct InstallationRecordBuilder {
+pub struct LabelledInstallationBuilder {
     label: Option<InstallationLabel>,
-    installation_id: Option<InstallationId>,
-    first_seen_at: Option<Timestamp>,
-    last_seen_at: Option<Timestamp>,
+    installation_id: Option<Json>,
+    first_seen_at: Option<Json>,
+    last_seen_at: Option<Json>,
     extra: Map<Json>,
 }
 
-impl InstallationRecordBuilder {
+impl LabelledInstallationBuilder {
     /// What the member calls this installation. The last label wins.
     pub fn label(mut self, value: impl Into<InstallationLabel>) -> Self {
         self.label = Some(value.into());
         self
     }
 
-    /// The server's id of this installation.
-    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
+    /// The server's own; ignored.
+    pub fn installation_id(mut self, value: impl Into<Json>) -> Self {
         self.installation_id = Some(value.into());
         self
     }
 
-    /// When the installation first called.
-    pub fn first_seen_at(mut self, value: impl Into<Timestamp>) -> Self {
+    /// The server's own; ignored.
+    pub fn first_seen_at(mut self, value: impl Into<Json>) -> Self {
         self.first_seen_at = Some(value.into());
         self
     }
 
-    /// When the installation last called; moves forward at most every five minutes.
-    pub fn last_seen_at(mut self, value: impl Into<Timestamp>) -> Self {
+    /// The server's own; ignored.
+    pub fn last_seen_at(mut self, value: impl Into<Json>) -> Self {
         self.last_seen_at = Some(value.into());
         self
     }
@@ -729,39 +738,39 @@ impl InstallationRecordBuilder {
     ///
     /// # Errors
     /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InstallationRecord, Violations> {
-        let given = [
-            ("label", self.label.is_some()),
-            ("installationId", self.installation_id.is_some()),
-            ("firstSeenAt", self.first_seen_at.is_some()),
-            ("lastSeenAt", self.last_seen_at.is_some()),
-        ];
-        let (
-            Some(label),
-            Some(installation_id),
-            Some(first_seen_at),
-            Some(last_seen_at),
-        ) = (self.label, self.installation_id, self.first_seen_at, self.last_seen_at)
-        else {
-            return Err(contract::missing(InstallationRecord::VALIDATOR, &given));
+    pub fn build(self) -> Result<LabelledInstallation, Violations> {
+        let given = [("label", self.label.is_some())];
+        let (Some(label),) = (self.label,) else {
+            return Err(contract::missing(LabelledInstallation::VALIDATOR, &given));
         };
-        let value = InstallationRecord {
+        let value = LabelledInstallation {
             label,
-            installation_id,
-            first_seen_at,
-            last_seen_at,
+            installation_id: self.installation_id,
+            first_seen_at: self.first_seen_at,
+            last_seen_at: self.last_seen_at,
             extra: self.extra,
         };
         value.validate().map(|()| value)
     }
 }
 
-impl Contract for InstallationRecord {
-    const VALIDATOR: Validator = schemas::validator(291);
+impl Contract for LabelledInstallation {
+    const VALIDATOR: Validator = schemas::validator(292);
 
     fn is_valid(&self) -> bool {
-        self.label.is_valid() && self.installation_id.is_valid()
-            && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
+        self.label.is_valid()
+            && self
+                .installation_id
+                .as_ref()
+                .is_none_or(|value| schemas::validator(294).is_valid(value))
+            && self
+                .first_seen_at
+                .as_ref()
+                .is_none_or(|value| schemas::validator(295).is_valid(value))
+            && self
+                .last_seen_at
+                .as_ref()
+                .is_none_or(|value| schemas::validator(296).is_valid(value))
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
@@ -1016,7 +1025,7 @@ impl ServiceDocumentBuilder {
 }
 
 impl Contract for ServiceDocument {
-    const VALIDATOR: Validator = schemas::validator(580);
+    const VALIDATOR: Validator = schemas::validator(607);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.api_version, 16)
@@ -1026,7 +1035,7 @@ impl Contract for ServiceDocument {
             && self
                 .capabilities
                 .iter()
-                .all(|value| contract::holds(value, schemas::validator(583)))
+                .all(|value| contract::holds(value, schemas::validator(610)))
             && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && self.limits.is_valid() && self.deprecations.len() <= 100
             && self.deprecations.iter().all(|value| value.is_valid())
@@ -1172,7 +1181,7 @@ impl ServiceLimitsBuilder {
 }
 
 impl Contract for ServiceLimits {
-    const VALIDATOR: Validator = schemas::validator(593);
+    const VALIDATOR: Validator = schemas::validator(620);
 
     fn is_valid(&self) -> bool {
         self.batch_max_ops >= 1 && self.batch_max_ops <= 500

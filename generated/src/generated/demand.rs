@@ -61,7 +61,7 @@ impl DemandReason {
 ::contract_runtime::open_enum!(DemandReason);
 
 impl Contract for DemandReason {
-    const VALIDATOR: Validator = schemas::validator(366);
+    const VALIDATOR: Validator = schemas::validator(372);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -117,7 +117,7 @@ impl DemandSource {
 ::contract_runtime::closed_enum!(DemandSource);
 
 impl Contract for DemandSource {
-    const VALIDATOR: Validator = schemas::validator(365);
+    const VALIDATOR: Validator = schemas::validator(371);
 
     fn is_valid(&self) -> bool {
         true
@@ -259,7 +259,7 @@ impl ItemDemandBuilder {
 }
 
 impl Contract for ItemDemand {
-    const VALIDATOR: Validator = schemas::validator(361);
+    const VALIDATOR: Validator = schemas::validator(367);
 
     fn is_valid(&self) -> bool {
         self.item.is_valid() && self.open_quantity.is_valid()
@@ -452,7 +452,7 @@ impl MaterialDemandBuilder {
 }
 
 impl Contract for MaterialDemand {
-    const VALIDATOR: Validator = schemas::validator(354);
+    const VALIDATOR: Validator = schemas::validator(360);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid() && self.raw_refs.len() <= 20
@@ -627,7 +627,7 @@ impl OrgDemandBuilder {
 }
 
 impl Contract for OrgDemand {
-    const VALIDATOR: Validator = schemas::validator(343);
+    const VALIDATOR: Validator = schemas::validator(349);
 
     #[allow(
         clippy::nonminimal_bool,

@@ -195,7 +195,7 @@ impl BlueprintDraftBuilder {
 }
 
 impl Contract for BlueprintDraft {
-    const VALIDATOR: Validator = schemas::validator(53);
+    const VALIDATOR: Validator = schemas::validator(54);
 
     fn is_valid(&self) -> bool {
         self.format == "svc.blueprints" && char_count_at_most(&self.format_version, 16)
@@ -266,7 +266,7 @@ impl DraftKind {
 ::contract_runtime::open_enum!(DraftKind);
 
 impl Contract for DraftKind {
-    const VALIDATOR: Validator = schemas::validator(262);
+    const VALIDATOR: Validator = schemas::validator(265);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -415,7 +415,7 @@ impl DraftResultBuilder {
 }
 
 impl Contract for DraftResult {
-    const VALIDATOR: Validator = schemas::validator(256);
+    const VALIDATOR: Validator = schemas::validator(259);
 
     fn is_valid(&self) -> bool {
         self.frontend_url.is_valid() && self.handoff_id.is_valid()
@@ -429,7 +429,7 @@ impl Contract for DraftResult {
 
 /// Envelope.
 ///
-/// Blueprints in a file, or in the body of a draft. It carries no handle, player name, folder or file path. The web import takes files up to 8 MiB and ignores `generator`, `generatedAt`, `provenance` and extensions.
+/// Blueprints in a file, or in the body of a draft. It carries no handle, player name, folder or file path. The web import takes files up to 8 MiB, reads only `format`, `formatVersion` and the `ref` and `acquiredAt` of the items, and ignores everything else, whatever it holds; the draft route checks this schema.
 ///
 /// Schema: `envelope.schema.json`.
 #[derive(Clone, Debug, PartialEq)]
@@ -597,7 +597,7 @@ impl EnvelopeBuilder {
 }
 
 impl Contract for Envelope {
-    const VALIDATOR: Validator = schemas::validator(265);
+    const VALIDATOR: Validator = schemas::validator(268);
 
     fn is_valid(&self) -> bool {
         self.format == "svc.blueprints"
@@ -746,7 +746,7 @@ impl EnvelopeItemBuilder {
 }
 
 impl Contract for EnvelopeItem {
-    const VALIDATOR: Validator = schemas::validator(276);
+    const VALIDATOR: Validator = schemas::validator(279);
 
     fn is_valid(&self) -> bool {
         self.r#ref.is_valid()
@@ -780,7 +780,7 @@ impl FrontendUrl {
 ::contract_runtime::secret_newtype!(FrontendUrl);
 
 impl Contract for FrontendUrl {
-    const VALIDATOR: Validator = schemas::validator(260);
+    const VALIDATOR: Validator = schemas::validator(263);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(self.0.expose(), 2048)
@@ -893,7 +893,7 @@ impl GeneratorInfoBuilder {
 }
 
 impl Contract for GeneratorInfo {
-    const VALIDATOR: Validator = schemas::validator(273);
+    const VALIDATOR: Validator = schemas::validator(276);
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 100)
@@ -924,7 +924,7 @@ impl HandoffId {
 ::contract_runtime::secret_newtype!(HandoffId);
 
 impl Contract for HandoffId {
-    const VALIDATOR: Validator = schemas::validator(261);
+    const VALIDATOR: Validator = schemas::validator(264);
 
     fn is_valid(&self) -> bool {
         !self.0.expose().is_empty() && char_count_at_most(self.0.expose(), 128)
@@ -979,7 +979,7 @@ impl PanelType {
 ::contract_runtime::open_enum!(PanelType);
 
 impl Contract for PanelType {
-    const VALIDATOR: Validator = schemas::validator(537);
+    const VALIDATOR: Validator = schemas::validator(564);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -1200,7 +1200,7 @@ impl RefineryDraftBuilder {
 }
 
 impl Contract for RefineryDraft {
-    const VALIDATOR: Validator = schemas::validator(513);
+    const VALIDATOR: Validator = schemas::validator(540);
 
     fn is_valid(&self) -> bool {
         self.orders.len() <= 5 && self.orders.iter().all(|value| value.is_valid())
@@ -1452,7 +1452,7 @@ impl RefineryGoodBuilder {
 }
 
 impl Contract for RefineryGood {
-    const VALIDATOR: Validator = schemas::validator(540);
+    const VALIDATOR: Validator = schemas::validator(567);
 
     fn is_valid(&self) -> bool {
         self.input_quantity >= Number::int(0)
@@ -1796,7 +1796,7 @@ impl RefineryOrderBuilder {
 }
 
 impl Contract for RefineryOrder {
-    const VALIDATOR: Validator = schemas::validator(522);
+    const VALIDATOR: Validator = schemas::validator(549);
 
     fn is_valid(&self) -> bool {
         self.panel_type.is_valid() && !self.goods.is_empty() && self.goods.len() <= 100
@@ -1994,7 +1994,7 @@ impl SourceImageBuilder {
 }
 
 impl Contract for SourceImage {
-    const VALIDATOR: Validator = schemas::validator(549);
+    const VALIDATOR: Validator = schemas::validator(576);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 255)

@@ -325,7 +325,7 @@ impl BookInBuilder {
 }
 
 impl Contract for BookIn {
-    const VALIDATOR: Validator = schemas::validator(207);
+    const VALIDATOR: Validator = schemas::validator(210);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -573,7 +573,7 @@ impl BookOutBuilder {
 }
 
 impl Contract for BookOut {
-    const VALIDATOR: Validator = schemas::validator(222);
+    const VALIDATOR: Validator = schemas::validator(225);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -710,7 +710,7 @@ impl EarmarkSplitBuilder {
 }
 
 impl Contract for EarmarkSplit {
-    const VALIDATOR: Validator = schemas::validator(411);
+    const VALIDATOR: Validator = schemas::validator(417);
 
     fn is_valid(&self) -> bool {
         self.job_orders.is_valid() && self.missions.is_valid()
@@ -742,7 +742,7 @@ impl EntryId {
 ::contract_runtime::string_newtype!(EntryId);
 
 impl Contract for EntryId {
-    const VALIDATOR: Validator = schemas::validator(385);
+    const VALIDATOR: Validator = schemas::validator(391);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -890,7 +890,7 @@ impl EntryOpBuilder {
 }
 
 impl Contract for EntryOp {
-    const VALIDATOR: Validator = schemas::validator(190);
+    const VALIDATOR: Validator = schemas::validator(193);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -918,7 +918,7 @@ impl EntryVersion {
 ::contract_runtime::int_newtype!(EntryVersion, i64);
 
 impl Contract for EntryVersion {
-    const VALIDATOR: Validator = schemas::validator(386);
+    const VALIDATOR: Validator = schemas::validator(392);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -986,7 +986,7 @@ impl From<WithheldHolder> for Holder {
 }
 
 impl Contract for Holder {
-    const VALIDATOR: Validator = schemas::validator(390);
+    const VALIDATOR: Validator = schemas::validator(396);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -1022,7 +1022,7 @@ impl HolderRef {
 ::contract_runtime::string_newtype!(HolderRef);
 
 impl Contract for HolderRef {
-    const VALIDATOR: Validator = schemas::validator(389);
+    const VALIDATOR: Validator = schemas::validator(395);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -1044,7 +1044,7 @@ pub struct JobOrderEarmark {
     pub number: Option<i64>,
     /// The reserved part, in the lot's unit.
     pub quantity: Quantity,
-    /// The reserved part counts as delivered to the job order.
+    /// The job order took its share.
     pub delivered: bool,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
@@ -1139,7 +1139,7 @@ impl JobOrderEarmarkBuilder {
         self
     }
 
-    /// The reserved part counts as delivered to the job order.
+    /// The job order took its share.
     pub fn delivered(mut self, value: impl Into<bool>) -> Self {
         self.delivered = Some(value.into());
         self
@@ -1174,7 +1174,7 @@ impl JobOrderEarmarkBuilder {
 }
 
 impl Contract for JobOrderEarmark {
-    const VALIDATOR: Validator = schemas::validator(402);
+    const VALIDATOR: Validator = schemas::validator(408);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.number.as_ref().is_none_or(|value| *value >= 1)
@@ -1206,7 +1206,7 @@ impl JobOrderId {
 ::contract_runtime::string_newtype!(JobOrderId);
 
 impl Contract for JobOrderId {
-    const VALIDATOR: Validator = schemas::validator(387);
+    const VALIDATOR: Validator = schemas::validator(393);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -1313,7 +1313,7 @@ impl JobOrderShareBuilder {
 }
 
 impl Contract for JobOrderShare {
-    const VALIDATOR: Validator = schemas::validator(201);
+    const VALIDATOR: Validator = schemas::validator(204);
 
     fn is_valid(&self) -> bool {
         self.job_order.is_valid() && self.quantity.is_valid()
@@ -1505,7 +1505,7 @@ impl MarkStolenBuilder {
 }
 
 impl Contract for MarkStolen {
-    const VALIDATOR: Validator = schemas::validator(251);
+    const VALIDATOR: Validator = schemas::validator(254);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -1633,7 +1633,7 @@ impl MissionEarmarkBuilder {
 }
 
 impl Contract for MissionEarmark {
-    const VALIDATOR: Validator = schemas::validator(407);
+    const VALIDATOR: Validator = schemas::validator(413);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid()
@@ -1669,7 +1669,7 @@ impl MissionId {
 ::contract_runtime::string_newtype!(MissionId);
 
 impl Contract for MissionId {
-    const VALIDATOR: Validator = schemas::validator(388);
+    const VALIDATOR: Validator = schemas::validator(394);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -1776,7 +1776,7 @@ impl MissionShareBuilder {
 }
 
 impl Contract for MissionShare {
-    const VALIDATOR: Validator = schemas::validator(204);
+    const VALIDATOR: Validator = schemas::validator(207);
 
     fn is_valid(&self) -> bool {
         self.mission.is_valid() && self.quantity.is_valid()
@@ -2061,7 +2061,7 @@ impl MoveHolderBuilder {
 }
 
 impl Contract for MoveHolder {
-    const VALIDATOR: Validator = schemas::validator(235);
+    const VALIDATOR: Validator = schemas::validator(238);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -2341,7 +2341,7 @@ impl MoveLocationBuilder {
 }
 
 impl Contract for MoveLocation {
-    const VALIDATOR: Validator = schemas::validator(230);
+    const VALIDATOR: Validator = schemas::validator(233);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -2572,7 +2572,7 @@ impl MovePoolBuilder {
 }
 
 impl Contract for MovePool {
-    const VALIDATOR: Validator = schemas::validator(241);
+    const VALIDATOR: Validator = schemas::validator(244);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -2695,7 +2695,7 @@ impl NamedHolderBuilder {
 }
 
 impl Contract for NamedHolder {
-    const VALIDATOR: Validator = schemas::validator(393);
+    const VALIDATOR: Validator = schemas::validator(399);
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
@@ -2726,7 +2726,7 @@ impl OrgLotKey {
 ::contract_runtime::string_newtype!(OrgLotKey);
 
 impl Contract for OrgLotKey {
-    const VALIDATOR: Validator = schemas::validator(421);
+    const VALIDATOR: Validator = schemas::validator(427);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -2856,7 +2856,7 @@ impl OrgStockChangeSetBuilder {
 }
 
 impl Contract for OrgStockChangeSet {
-    const VALIDATOR: Validator = schemas::validator(114);
+    const VALIDATOR: Validator = schemas::validator(115);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -3113,7 +3113,7 @@ impl OrgStockEntryBuilder {
 }
 
 impl Contract for OrgStockEntry {
-    const VALIDATOR: Validator = schemas::validator(369);
+    const VALIDATOR: Validator = schemas::validator(375);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -3411,7 +3411,7 @@ impl OrgStockLotBuilder {
 }
 
 impl Contract for OrgStockLot {
-    const VALIDATOR: Validator = schemas::validator(414);
+    const VALIDATOR: Validator = schemas::validator(420);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid() && self.location.is_valid() && self.quality.is_valid()
@@ -3545,7 +3545,7 @@ impl OrgStockMembersBuilder {
 }
 
 impl Contract for OrgStockMembers {
-    const VALIDATOR: Validator = schemas::validator(422);
+    const VALIDATOR: Validator = schemas::validator(428);
 
     fn is_valid(&self) -> bool {
         self.unit.is_valid() && self.items.len() <= 10000
@@ -3686,7 +3686,7 @@ impl From<MarkStolen> for OrgStockOp {
 }
 
 impl Contract for OrgStockOp {
-    const VALIDATOR: Validator = schemas::validator(178);
+    const VALIDATOR: Validator = schemas::validator(181);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -3898,7 +3898,7 @@ impl OrgStockPageBuilder {
 }
 
 impl Contract for OrgStockPage {
-    const VALIDATOR: Validator = schemas::validator(463);
+    const VALIDATOR: Validator = schemas::validator(490);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
@@ -4009,7 +4009,7 @@ impl PoolOpBuilder {
 }
 
 impl Contract for PoolOp {
-    const VALIDATOR: Validator = schemas::validator(187);
+    const VALIDATOR: Validator = schemas::validator(190);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -4119,7 +4119,7 @@ impl RosterMemberBuilder {
 }
 
 impl Contract for RosterMember {
-    const VALIDATOR: Validator = schemas::validator(426);
+    const VALIDATOR: Validator = schemas::validator(432);
 
     fn is_valid(&self) -> bool {
         self.r#ref.is_valid() && !self.name.is_empty()
@@ -4394,7 +4394,7 @@ impl SellStockBuilder {
 }
 
 impl Contract for SellStock {
-    const VALIDATOR: Validator = schemas::validator(225);
+    const VALIDATOR: Validator = schemas::validator(228);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -4594,7 +4594,7 @@ impl SetNoteBuilder {
 }
 
 impl Contract for SetNote {
-    const VALIDATOR: Validator = schemas::validator(247);
+    const VALIDATOR: Validator = schemas::validator(250);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -4814,7 +4814,7 @@ impl TakeOpBuilder {
 }
 
 impl Contract for TakeOp {
-    const VALIDATOR: Validator = schemas::validator(194);
+    const VALIDATOR: Validator = schemas::validator(197);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -4911,7 +4911,7 @@ impl WithheldHolderBuilder {
 }
 
 impl Contract for WithheldHolder {
-    const VALIDATOR: Validator = schemas::validator(397);
+    const VALIDATOR: Validator = schemas::validator(403);
 
     #[allow(
         clippy::nonminimal_bool,

@@ -170,7 +170,7 @@ impl OrgUnitBuilder {
 }
 
 impl Contract for OrgUnit {
-    const VALIDATOR: Validator = schemas::validator(432);
+    const VALIDATOR: Validator = schemas::validator(438);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()
@@ -246,7 +246,7 @@ impl OrgUnitKind {
 ::contract_runtime::open_enum!(OrgUnitKind);
 
 impl Contract for OrgUnitKind {
-    const VALIDATOR: Validator = schemas::validator(441);
+    const VALIDATOR: Validator = schemas::validator(447);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -352,7 +352,7 @@ impl OrgUnitListBuilder {
 }
 
 impl Contract for OrgUnitList {
-    const VALIDATOR: Validator = schemas::validator(429);
+    const VALIDATOR: Validator = schemas::validator(435);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && contract::all_distinct(&self.items)
@@ -384,7 +384,7 @@ impl UnitId {
 ::contract_runtime::string_newtype!(UnitId);
 
 impl Contract for UnitId {
-    const VALIDATOR: Validator = schemas::validator(437);
+    const VALIDATOR: Validator = schemas::validator(443);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -492,7 +492,7 @@ impl UnitRefBuilder {
 }
 
 impl Contract for UnitRef {
-    const VALIDATOR: Validator = schemas::validator(438);
+    const VALIDATOR: Validator = schemas::validator(444);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()

@@ -29,7 +29,7 @@ impl ConfirmationUrl {
 ::contract_runtime::secret_newtype!(ConfirmationUrl);
 
 impl Contract for ConfirmationUrl {
-    const VALIDATOR: Validator = schemas::validator(494);
+    const VALIDATOR: Validator = schemas::validator(521);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(self.0.expose(), 2048)
@@ -58,7 +58,7 @@ impl CorrelationId {
 ::contract_runtime::string_newtype!(CorrelationId);
 
 impl Contract for CorrelationId {
-    const VALIDATOR: Validator = schemas::validator(493);
+    const VALIDATOR: Validator = schemas::validator(520);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -84,7 +84,7 @@ impl JsonPointer {
 ::contract_runtime::string_newtype!(JsonPointer);
 
 impl Contract for JsonPointer {
-    const VALIDATOR: Validator = schemas::validator(492);
+    const VALIDATOR: Validator = schemas::validator(519);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 200) && schemas::PATTERN_0.is_match(&self.0)
@@ -349,7 +349,7 @@ impl ProblemBuilder {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(469);
+    const VALIDATOR: Validator = schemas::validator(496);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -357,7 +357,7 @@ impl Contract for Problem {
     )]
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
-            && contract::holds(&self.code, schemas::validator(471))
+            && contract::holds(&self.code, schemas::validator(498))
             && char_count_at_most(&self.title, 200)
             && char_count_at_most(&self.detail, 2000)
             && self.instance.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
@@ -369,7 +369,7 @@ impl Contract for Problem {
                     value.len() <= 50 && value.iter().all(|value| value.is_valid())
                 }) && self.confirmation_url.as_ref().is_none_or(|value| value.is_valid())
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
-            && (!contract::holds(&self.code, schemas::validator(481))
+            && (!contract::holds(&self.code, schemas::validator(508))
                 || self.confirmation_url.is_some())
     }
 
@@ -499,7 +499,7 @@ impl ProblemErrorBuilder {
 }
 
 impl Contract for ProblemError {
-    const VALIDATOR: Validator = schemas::validator(486);
+    const VALIDATOR: Validator = schemas::validator(513);
 
     #[allow(
         clippy::nonminimal_bool,

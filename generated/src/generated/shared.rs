@@ -16,6 +16,24 @@ use super::{
     problem::JsonPointer,
 };
 
+/// On blueprints, stock and ships a tombstone of the channel `client` names client and installation, and one of another channel that this version knows names neither.
+///
+/// Schema: `page.schema.json#/$defs/attribution`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribution(pub Json);
+
+::contract_runtime::wrapper!(Attribution, Json);
+
+impl Contract for Attribution {
+    const VALIDATOR: Validator = schemas::validator(457);
+
+    fn is_valid(&self) -> bool {
+        schemas::validator(457).is_valid(&self.0)
+    }
+
+    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
+}
+
 /// A resolved catalogue entry. Store `bt` and send it from then on.
 ///
 /// Schema: `item-ref.schema.json#/$defs/catalogEntry`.
@@ -115,7 +133,7 @@ impl CatalogEntryBuilder {
 }
 
 impl Contract for CatalogEntry {
-    const VALIDATOR: Validator = schemas::validator(311);
+    const VALIDATOR: Validator = schemas::validator(317);
 
     fn is_valid(&self) -> bool {
         self.bt.is_valid() && !self.name.is_empty()
@@ -146,7 +164,7 @@ impl CatalogKey {
 ::contract_runtime::string_newtype!(CatalogKey);
 
 impl Contract for CatalogKey {
-    const VALIDATOR: Validator = schemas::validator(308);
+    const VALIDATOR: Validator = schemas::validator(314);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -206,7 +224,7 @@ impl CatalogKind {
 ::contract_runtime::closed_enum!(CatalogKind);
 
 impl Contract for CatalogKind {
-    const VALIDATOR: Validator = schemas::validator(310);
+    const VALIDATOR: Validator = schemas::validator(316);
 
     fn is_valid(&self) -> bool {
         true
@@ -289,7 +307,7 @@ impl ChangeOpBuilder {
 }
 
 impl Contract for ChangeOp {
-    const VALIDATOR: Validator = schemas::validator(119);
+    const VALIDATOR: Validator = schemas::validator(120);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -596,7 +614,7 @@ impl ChangeResultBuilder {
 }
 
 impl Contract for ChangeResult {
-    const VALIDATOR: Validator = schemas::validator(64);
+    const VALIDATOR: Validator = schemas::validator(65);
 
     fn is_valid(&self) -> bool {
         self.applied >= 0 && self.applied <= 500 && self.unchanged >= 0
@@ -738,7 +756,7 @@ impl ChangeSetBuilder {
 }
 
 impl Contract for ChangeSet {
-    const VALIDATOR: Validator = schemas::validator(98);
+    const VALIDATOR: Validator = schemas::validator(99);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -769,7 +787,7 @@ impl ClientId {
 ::contract_runtime::string_newtype!(ClientId);
 
 impl Contract for ClientId {
-    const VALIDATOR: Validator = schemas::validator(653);
+    const VALIDATOR: Validator = schemas::validator(680);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
@@ -797,7 +815,7 @@ impl Cursor {
 ::contract_runtime::string_newtype!(Cursor);
 
 impl Contract for Cursor {
-    const VALIDATOR: Validator = schemas::validator(450);
+    const VALIDATOR: Validator = schemas::validator(456);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -820,7 +838,7 @@ pub struct Extensions(pub Map<Map<Json>>);
 ::contract_runtime::wrapper!(Extensions, Map < Map < Json > >);
 
 impl Contract for Extensions {
-    const VALIDATOR: Validator = schemas::validator(281);
+    const VALIDATOR: Validator = schemas::validator(284);
 
     fn is_valid(&self) -> bool {
         self.0.len() <= 10
@@ -1033,7 +1051,7 @@ impl ItemRefBuilder {
 }
 
 impl Contract for ItemRef {
-    const VALIDATOR: Validator = schemas::validator(293);
+    const VALIDATOR: Validator = schemas::validator(299);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -1277,7 +1295,7 @@ impl KeyedItemRefBuilder {
 }
 
 impl Contract for KeyedItemRef {
-    const VALIDATOR: Validator = schemas::validator(314);
+    const VALIDATOR: Validator = schemas::validator(320);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -1412,7 +1430,7 @@ impl LocationBuilder {
 }
 
 impl Contract for Location {
-    const VALIDATOR: Validator = schemas::validator(325);
+    const VALIDATOR: Validator = schemas::validator(331);
 
     fn is_valid(&self) -> bool {
         self.name.is_valid() && self.uex.as_ref().is_none_or(|value| value.is_valid())
@@ -1521,7 +1539,7 @@ impl LocationLinkBuilder {
 }
 
 impl Contract for LocationLink {
-    const VALIDATOR: Validator = schemas::validator(329);
+    const VALIDATOR: Validator = schemas::validator(335);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid()
@@ -1570,7 +1588,7 @@ impl LocationLinkKind {
 ::contract_runtime::closed_enum!(LocationLinkKind);
 
 impl Contract for LocationLinkKind {
-    const VALIDATOR: Validator = schemas::validator(332);
+    const VALIDATOR: Validator = schemas::validator(338);
 
     fn is_valid(&self) -> bool {
         true
@@ -1598,7 +1616,7 @@ impl LocationName {
 ::contract_runtime::string_newtype!(LocationName);
 
 impl Contract for LocationName {
-    const VALIDATOR: Validator = schemas::validator(328);
+    const VALIDATOR: Validator = schemas::validator(334);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 200)
@@ -1609,7 +1627,7 @@ impl Contract for LocationName {
 
 /// Location reference.
 ///
-/// Names a warehouse location by its link, its exact name, or both. The link is tried first, then the exact name of a location that is not hidden. A place with neither is refused per op as `LOCATION_UNKNOWN`.
+/// Names a warehouse location by its link, its exact name, or both. The link is tried first, then the exact name of a location that is not hidden. Without either it breaks this schema, and the batch is refused; one that names no known place is refused per op as `LOCATION_UNKNOWN`.
 ///
 /// Schema: `location-ref.schema.json`.
 #[derive(Clone, Debug, PartialEq)]
@@ -1696,7 +1714,7 @@ impl LocationRefBuilder {
 }
 
 impl Contract for LocationRef {
-    const VALIDATOR: Validator = schemas::validator(320);
+    const VALIDATOR: Validator = schemas::validator(326);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -1904,7 +1922,7 @@ impl MaterialKindBuilder {
 }
 
 impl Contract for MaterialKind {
-    const VALIDATOR: Validator = schemas::validator(333);
+    const VALIDATOR: Validator = schemas::validator(339);
 
     fn is_valid(&self) -> bool {
         true
@@ -1957,7 +1975,7 @@ impl MaterialType {
 ::contract_runtime::closed_enum!(MaterialType);
 
 impl Contract for MaterialType {
-    const VALIDATOR: Validator = schemas::validator(342);
+    const VALIDATOR: Validator = schemas::validator(348);
 
     fn is_valid(&self) -> bool {
         true
@@ -1985,7 +2003,7 @@ impl OpId {
 ::contract_runtime::string_newtype!(OpId);
 
 impl Contract for OpId {
-    const VALIDATOR: Validator = schemas::validator(118);
+    const VALIDATOR: Validator = schemas::validator(119);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
@@ -2125,7 +2143,7 @@ impl OpOutcomeBuilder {
 }
 
 impl Contract for OpOutcome {
-    const VALIDATOR: Validator = schemas::validator(77);
+    const VALIDATOR: Validator = schemas::validator(78);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -2138,7 +2156,7 @@ impl Contract for OpOutcome {
             && self
                 .reason
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(81)))
+                .is_none_or(|value| contract::holds(value, schemas::validator(82)))
             && (self.result.as_str() != "unchanged" || self.reason.is_none())
     }
 
@@ -2210,7 +2228,7 @@ impl OpResult {
 ::contract_runtime::open_enum!(OpResult);
 
 impl Contract for OpResult {
-    const VALIDATOR: Validator = schemas::validator(86);
+    const VALIDATOR: Validator = schemas::validator(87);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -2388,7 +2406,7 @@ impl PageBuilder {
 }
 
 impl Contract for Page {
-    const VALIDATOR: Validator = schemas::validator(444);
+    const VALIDATOR: Validator = schemas::validator(450);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.removed.len() <= 1000
@@ -2497,7 +2515,7 @@ impl PieceQuantityBuilder {
 }
 
 impl Contract for PieceQuantity {
-    const VALIDATOR: Validator = schemas::validator(510);
+    const VALIDATOR: Validator = schemas::validator(537);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -2608,7 +2626,7 @@ impl ProvenanceBuilder {
 }
 
 impl Contract for Provenance {
-    const VALIDATOR: Validator = schemas::validator(495);
+    const VALIDATOR: Validator = schemas::validator(522);
 
     fn is_valid(&self) -> bool {
         self.observed_at.as_ref().is_none_or(|value| value.is_valid())
@@ -2675,7 +2693,7 @@ impl ProvenanceSource {
 ::contract_runtime::closed_enum!(ProvenanceSource);
 
 impl Contract for ProvenanceSource {
-    const VALIDATOR: Validator = schemas::validator(498);
+    const VALIDATOR: Validator = schemas::validator(525);
 
     fn is_valid(&self) -> bool {
         true
@@ -2705,7 +2723,7 @@ impl Quality {
 ::contract_runtime::int_newtype!(Quality, i64);
 
 impl Contract for Quality {
-    const VALIDATOR: Validator = schemas::validator(500);
+    const VALIDATOR: Validator = schemas::validator(527);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 1000
@@ -2811,7 +2829,7 @@ impl QuantityBuilder {
 }
 
 impl Contract for Quantity {
-    const VALIDATOR: Validator = schemas::validator(501);
+    const VALIDATOR: Validator = schemas::validator(528);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -2839,7 +2857,7 @@ pub struct QuantityAmount(pub(super) Number);
 ::contract_runtime::number_newtype!(QuantityAmount);
 
 impl Contract for QuantityAmount {
-    const VALIDATOR: Validator = schemas::validator(508);
+    const VALIDATOR: Validator = schemas::validator(535);
 
     fn is_valid(&self) -> bool {
         self.0 >= Number::int(0) && self.0 <= Number::int(1000000000)
@@ -2886,7 +2904,7 @@ impl QuantityUnit {
 ::contract_runtime::closed_enum!(QuantityUnit);
 
 impl Contract for QuantityUnit {
-    const VALIDATOR: Validator = schemas::validator(509);
+    const VALIDATOR: Validator = schemas::validator(536);
 
     fn is_valid(&self) -> bool {
         true
@@ -2958,7 +2976,7 @@ impl RemovalChannel {
 ::contract_runtime::open_enum!(RemovalChannel);
 
 impl Contract for RemovalChannel {
-    const VALIDATOR: Validator = schemas::validator(650);
+    const VALIDATOR: Validator = schemas::validator(677);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -2985,7 +3003,7 @@ pub struct RemovedBy {
     pub channel: RemovalChannel,
     /// The removing client. Only for the channel `client`.
     pub client_id: Option<ClientId>,
-    /// The removing installation. Only for the channel `client`; on org stock only when it is one of the member's own.
+    /// The removing installation. Only for the channel `client`, and then always; on org stock only when it is one of the member's own.
     pub installation_id: Option<InstallationId>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
@@ -3062,7 +3080,7 @@ impl RemovedByBuilder {
         self
     }
 
-    /// The removing installation. Only for the channel `client`; on org stock only when it is one of the member's own.
+    /// The removing installation. Only for the channel `client`, and then always; on org stock only when it is one of the member's own.
     pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
         self.installation_id = Some(value.into());
         self
@@ -3088,7 +3106,7 @@ impl RemovedByBuilder {
 }
 
 impl Contract for RemovedBy {
-    const VALIDATOR: Validator = schemas::validator(643);
+    const VALIDATOR: Validator = schemas::validator(670);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -3106,12 +3124,12 @@ impl Contract for RemovedBy {
     }
 }
 
-/// A moment as RFC 3339 date-time in UTC, written with `Z`, to the nanosecond at most.
+/// A moment as RFC 3339 date-time in UTC, to the nanosecond at most. The server writes `T` and `Z`; a request may also write `t`, `z` and `+00:00`. Second 60 is the leap second, which only 23:59 has. A day that the month does not have is refused by content. Compare moments, never their texts.
 ///
-/// Limits: at most 40 characters; matches `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?Z$`.
+/// Limits: at most 40 characters; matches `^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\.[0-9]{1,9})?(?:[Zz]|\+00:00)$`.
 ///
 /// Schema: `provenance.schema.json#/$defs/timestamp`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug)]
 pub struct Timestamp(pub(super) String);
 
 impl Timestamp {
@@ -3119,10 +3137,10 @@ impl Timestamp {
     pub const MAX_LENGTH: usize = 40;
 }
 
-::contract_runtime::string_newtype!(Timestamp);
+::contract_runtime::moment_newtype!(Timestamp);
 
 impl Contract for Timestamp {
-    const VALIDATOR: Validator = schemas::validator(499);
+    const VALIDATOR: Validator = schemas::validator(526);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 40) && schemas::PATTERN_3.is_match(&self.0)
@@ -3262,7 +3280,7 @@ impl TombstoneBuilder {
 }
 
 impl Contract for Tombstone {
-    const VALIDATOR: Validator = schemas::validator(638);
+    const VALIDATOR: Validator = schemas::validator(665);
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.removed_at.is_valid() && self.removed_by.is_valid()
@@ -3293,7 +3311,7 @@ impl TombstoneKey {
 ::contract_runtime::string_newtype!(TombstoneKey);
 
 impl Contract for TombstoneKey {
-    const VALIDATOR: Validator = schemas::validator(642);
+    const VALIDATOR: Validator = schemas::validator(669);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -3318,7 +3336,7 @@ impl UexId {
 ::contract_runtime::int_newtype!(UexId, i64);
 
 impl Contract for UexId {
-    const VALIDATOR: Validator = schemas::validator(309);
+    const VALIDATOR: Validator = schemas::validator(315);
 
     fn is_valid(&self) -> bool {
         self.0 >= 1
@@ -3422,7 +3440,7 @@ impl WarningBuilder {
 }
 
 impl Contract for Warning {
-    const VALIDATOR: Validator = schemas::validator(92);
+    const VALIDATOR: Validator = schemas::validator(93);
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid() && self.code.is_valid()
@@ -3483,7 +3501,7 @@ impl WarningCode {
 ::contract_runtime::open_enum!(WarningCode);
 
 impl Contract for WarningCode {
-    const VALIDATOR: Validator = schemas::validator(95);
+    const VALIDATOR: Validator = schemas::validator(96);
 
     #[allow(
         clippy::nonminimal_bool,

@@ -12,7 +12,7 @@ use ::contract_runtime::{
     violation::{Path, Violations},
 };
 use super::{
-    schemas, org_units::OrgUnit,
+    schemas, org_units::{OrgUnit, UnitId},
     shared::{
         CatalogEntry, Cursor, Extensions, ItemRef, Location, LocationRef, OpId, Tombstone,
     },
@@ -37,7 +37,7 @@ impl ExternalId {
 ::contract_runtime::string_newtype!(ExternalId);
 
 impl Contract for ExternalId {
-    const VALIDATOR: Validator = schemas::validator(614);
+    const VALIDATOR: Validator = schemas::validator(641);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -103,7 +103,7 @@ impl From<MonthlyInsurance> for Insurance {
 }
 
 impl Contract for Insurance {
-    const VALIDATOR: Validator = schemas::validator(618);
+    const VALIDATOR: Validator = schemas::validator(645);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -185,7 +185,7 @@ impl LifetimeInsuranceBuilder {
 }
 
 impl Contract for LifetimeInsurance {
-    const VALIDATOR: Validator = schemas::validator(621);
+    const VALIDATOR: Validator = schemas::validator(648);
 
     fn is_valid(&self) -> bool {
         true
@@ -320,7 +320,7 @@ impl LinkShipBuilder {
 }
 
 impl Contract for LinkShip {
-    const VALIDATOR: Validator = schemas::validator(154);
+    const VALIDATOR: Validator = schemas::validator(155);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -421,7 +421,7 @@ impl MonthlyInsuranceBuilder {
 }
 
 impl Contract for MonthlyInsurance {
-    const VALIDATOR: Validator = schemas::validator(623);
+    const VALIDATOR: Validator = schemas::validator(650);
 
     fn is_valid(&self) -> bool {
         self.months >= 0 && self.months <= 120
@@ -448,7 +448,7 @@ impl OrgUnitVersion {
 ::contract_runtime::int_newtype!(OrgUnitVersion, i64);
 
 impl Contract for OrgUnitVersion {
-    const VALIDATOR: Validator = schemas::validator(617);
+    const VALIDATOR: Validator = schemas::validator(644);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -580,7 +580,7 @@ impl RemoveShipBuilder {
 }
 
 impl Contract for RemoveShip {
-    const VALIDATOR: Validator = schemas::validator(173);
+    const VALIDATOR: Validator = schemas::validator(176);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -856,7 +856,7 @@ impl ShipBuilder {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(601);
+    const VALIDATOR: Validator = schemas::validator(628);
 
     fn is_valid(&self) -> bool {
         self.ship_id.is_valid()
@@ -1001,7 +1001,7 @@ impl ShipChangeSetBuilder {
 }
 
 impl Contract for ShipChangeSet {
-    const VALIDATOR: Validator = schemas::validator(110);
+    const VALIDATOR: Validator = schemas::validator(111);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -1034,7 +1034,7 @@ impl ShipId {
 ::contract_runtime::string_newtype!(ShipId);
 
 impl Contract for ShipId {
-    const VALIDATOR: Validator = schemas::validator(613);
+    const VALIDATOR: Validator = schemas::validator(640);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -1062,7 +1062,7 @@ impl ShipName {
 ::contract_runtime::string_newtype!(ShipName);
 
 impl Contract for ShipName {
-    const VALIDATOR: Validator = schemas::validator(615);
+    const VALIDATOR: Validator = schemas::validator(642);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 255)
@@ -1140,7 +1140,7 @@ impl From<RemoveShip> for ShipOp {
 }
 
 impl Contract for ShipOp {
-    const VALIDATOR: Validator = schemas::validator(150);
+    const VALIDATOR: Validator = schemas::validator(151);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -1317,13 +1317,31 @@ impl ShipPageBuilder {
 }
 
 impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(459);
+    const VALIDATOR: Validator = schemas::validator(484);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self
+                .removed
+                .iter()
+                .all(|value| {
+                    if value.removed_by.channel.as_str() == "client" {
+                        value.removed_by.client_id.is_some()
+                            && value.removed_by.installation_id.is_some()
+                    } else {
+                        !matches!(
+                            value.removed_by.channel.as_str(), "web" | "app" | "system"
+                        )
+                            || !(value.removed_by.client_id.is_some()
+                                || value.removed_by.installation_id.is_some())
+                    }
+                }) && self.next_cursor.is_valid()
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
@@ -1349,7 +1367,7 @@ impl ShipVersion {
 ::contract_runtime::int_newtype!(ShipVersion, i64);
 
 impl Contract for ShipVersion {
-    const VALIDATOR: Validator = schemas::validator(616);
+    const VALIDATOR: Validator = schemas::validator(643);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -1382,9 +1400,7 @@ pub struct UpsertShip {
     /// The ship is fitted. Left out: unchanged, or not fitted for a new ship.
     pub fitted: Option<bool>,
     /// Id of the unit that the ship belongs to, one that the member directly belongs to, or null for none. Left out: unchanged, or for a new ship the member's only unit, if there is just one.
-    ///
-    /// Limits: 1 to 128 characters.
-    pub org_unit: Option<Nullable<String>>,
+    pub org_unit: Option<Nullable<UnitId>>,
     /// The ship's current `orgUnitVersion`. Needed to change the unit of an existing ship.
     pub org_unit_version: Option<OrgUnitVersion>,
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
@@ -1508,7 +1524,7 @@ pub struct UpsertShipBuilder {
     name: Option<ShipName>,
     location: Option<LocationRef>,
     fitted: Option<bool>,
-    org_unit: Option<Nullable<String>>,
+    org_unit: Option<Nullable<UnitId>>,
     org_unit_version: Option<OrgUnitVersion>,
     r#override: Option<bool>,
     extra: Map<Json>,
@@ -1570,9 +1586,7 @@ impl UpsertShipBuilder {
     }
 
     /// Id of the unit that the ship belongs to, one that the member directly belongs to, or null for none. Left out: unchanged, or for a new ship the member's only unit, if there is just one.
-    ///
-    /// Limits: 1 to 128 characters.
-    pub fn org_unit(mut self, value: impl Into<Nullable<String>>) -> Self {
+    pub fn org_unit(mut self, value: impl Into<Nullable<UnitId>>) -> Self {
         self.org_unit = Some(value.into());
         self
     }
@@ -1628,7 +1642,7 @@ impl UpsertShipBuilder {
 }
 
 impl Contract for UpsertShip {
-    const VALIDATOR: Validator = schemas::validator(159);
+    const VALIDATOR: Validator = schemas::validator(160);
 
     #[allow(
         clippy::nonminimal_bool,
@@ -1648,7 +1662,7 @@ impl Contract for UpsertShip {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
-                        !value.is_empty() && char_count_at_most(value, 128)
+                        !value.0.is_empty() && char_count_at_most(&value.0, 128)
                     }
                 }) && self.org_unit_version.as_ref().is_none_or(|value| value.is_valid())
             && (self.ship_id.is_none() || self.version.is_some())

@@ -201,7 +201,7 @@ impl LotContentBuilder {
 }
 
 impl Contract for LotContent {
-    const VALIDATOR: Validator = schemas::validator(631);
+    const VALIDATOR: Validator = schemas::validator(658);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid() && self.location.is_valid() && self.quality.is_valid()
@@ -238,7 +238,7 @@ impl LotKey {
 ::contract_runtime::string_newtype!(LotKey);
 
 impl Contract for LotKey {
-    const VALIDATOR: Validator = schemas::validator(630);
+    const VALIDATOR: Validator = schemas::validator(657);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -476,7 +476,7 @@ impl SetQuantityBuilder {
 }
 
 impl Contract for SetQuantity {
-    const VALIDATOR: Validator = schemas::validator(140);
+    const VALIDATOR: Validator = schemas::validator(141);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -612,7 +612,7 @@ impl StockChangeSetBuilder {
 }
 
 impl Contract for StockChangeSet {
-    const VALIDATOR: Validator = schemas::validator(106);
+    const VALIDATOR: Validator = schemas::validator(107);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -848,7 +848,7 @@ impl StockLotBuilder {
 }
 
 impl Contract for StockLot {
-    const VALIDATOR: Validator = schemas::validator(626);
+    const VALIDATOR: Validator = schemas::validator(653);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid() && self.location.is_valid() && self.quality.is_valid()
@@ -910,7 +910,7 @@ impl From<SetQuantity> for StockOp {
 }
 
 impl Contract for StockOp {
-    const VALIDATOR: Validator = schemas::validator(138);
+    const VALIDATOR: Validator = schemas::validator(139);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -1086,13 +1086,31 @@ impl StockPageBuilder {
 }
 
 impl Contract for StockPage {
-    const VALIDATOR: Validator = schemas::validator(455);
+    const VALIDATOR: Validator = schemas::validator(478);
 
+    #[allow(
+        clippy::nonminimal_bool,
+        reason = "one condition for each rule of the schema"
+    )]
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self
+                .removed
+                .iter()
+                .all(|value| {
+                    if value.removed_by.channel.as_str() == "client" {
+                        value.removed_by.client_id.is_some()
+                            && value.removed_by.installation_id.is_some()
+                    } else {
+                        !matches!(
+                            value.removed_by.channel.as_str(), "web" | "app" | "system"
+                        )
+                            || !(value.removed_by.client_id.is_some()
+                                || value.removed_by.installation_id.is_some())
+                    }
+                }) && self.next_cursor.is_valid()
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {

@@ -26,6 +26,8 @@ pub struct Input {
     pub size: Option<i64>,
     /// `link`
     pub link: Option<Link>,
+    /// Compared by the moment that it means.
+    pub made: Option<Moment>,
     /// `unit`
     pub unit: Option<String>,
     /// Members that the contract does not declare, kept as they came.
@@ -40,6 +42,7 @@ impl<'de> FromMap<'de> for Input {
         let mut id = None;
         let mut size = None;
         let mut link = None;
+        let mut made = None;
         let mut unit = None;
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
@@ -48,6 +51,7 @@ impl<'de> FromMap<'de> for Input {
                 "id" => read::field(&mut map, &mut id, "id"),
                 "size" => read::field(&mut map, &mut size, "size"),
                 "link" => read::field(&mut map, &mut link, "link"),
+                "made" => read::field(&mut map, &mut made, "made"),
                 "unit" => read::field(&mut map, &mut unit, "unit"),
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
@@ -57,6 +61,7 @@ impl<'de> FromMap<'de> for Input {
             id,
             size,
             link,
+            made,
             unit,
             extra,
         })
@@ -72,6 +77,7 @@ impl Serialize for Input {
         members.optional("id", &self.id);
         members.optional("size", &self.size);
         members.optional("link", &self.link);
+        members.optional("made", &self.made);
         members.optional("unit", &self.unit);
         members.rest(&self.extra);
         members.end()
@@ -83,6 +89,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.link.as_ref().is_none_or(|value| value.is_valid())
+            && self.made.as_ref().is_none_or(|value| value.is_valid())
     }
 
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
@@ -106,10 +113,35 @@ impl Link {
 ::contract_runtime::string_newtype!(Link);
 
 impl Contract for Link {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator = schemas::validator(7);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 20)
+    }
+
+    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
+}
+
+/// Compared by the moment that it means.
+///
+/// Limits: at most 40 characters.
+///
+/// Schema: `input.json#/$defs/moment`.
+#[derive(Clone, Debug)]
+pub struct Moment(pub(super) String);
+
+impl Moment {
+    /// The greatest number of characters.
+    pub const MAX_LENGTH: usize = 40;
+}
+
+::contract_runtime::moment_newtype!(Moment);
+
+impl Contract for Moment {
+    const VALIDATOR: Validator = schemas::validator(8);
+
+    fn is_valid(&self) -> bool {
+        char_count_at_most(&self.0, 40)
     }
 
     fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}

@@ -7,7 +7,7 @@
 #[non_exhaustive]
 pub struct ShipsRead {
     /// Query parameter `cursor`: at most 64 characters.
-    pub cursor: Option<super::types::Text>,
+    pub cursor: Option<String>,
     /// The limit.
     ///
     /// Query parameter `limit`: 1 to 1000.
@@ -25,8 +25,8 @@ impl ShipsRead {
 
     /// Query parameter `cursor`: at most 64 characters.
     #[must_use]
-    pub fn cursor(mut self, cursor: super::types::Text) -> Self {
-        self.cursor = Some(cursor);
+    pub fn cursor(mut self, cursor: impl Into<String>) -> Self {
+        self.cursor = Some(cursor.into());
         self
     }
 
@@ -53,7 +53,7 @@ pub struct ShipsReadCall {
     /// The ship.
     ///
     /// Path parameter `shipId`: at most 64 characters.
-    pub ship_id: super::types::Text,
+    pub ship_id: String,
     /// Query parameter `type`: at most 64 characters.
     pub r#type: String,
     /// What may be left out.

@@ -71,7 +71,7 @@ impl Client {
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub fn ships_read(
         &self,
-        ship_id: &super::types::Text,
+        ship_id: &str,
         r#type: &str,
         options: super::calls::ShipsRead,
     ) -> Calling<'_, super::calls::ShipsReadCall> {
@@ -221,7 +221,7 @@ impl Client {
 impl super::calls::ShipsReadCall {
     fn of(
         core: &Core,
-        ship_id: &super::types::Text,
+        ship_id: &str,
         r#type: &str,
         options: &super::calls::ShipsRead,
     ) -> Request {

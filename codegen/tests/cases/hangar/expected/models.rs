@@ -32,7 +32,7 @@ impl IdempotencyKey {
 ::contract_runtime::string_newtype!(IdempotencyKey);
 
 impl Contract for IdempotencyKey {
-    const VALIDATOR: Validator = schemas::validator(38);
+    const VALIDATOR: Validator = schemas::validator(37);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 8) && char_count_at_most(&self.0, 16)
@@ -137,7 +137,7 @@ impl Serialize for Other {
 }
 
 impl Contract for Other {
-    const VALIDATOR: Validator = schemas::validator(42);
+    const VALIDATOR: Validator = schemas::validator(41);
 
     fn is_valid(&self) -> bool {
         true
@@ -193,7 +193,7 @@ impl Serialize for Problem {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(39);
+    const VALIDATOR: Validator = schemas::validator(38);
 
     fn is_valid(&self) -> bool {
         true
@@ -280,7 +280,7 @@ impl ShipBuilder {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(32);
+    const VALIDATOR: Validator = schemas::validator(31);
 
     fn is_valid(&self) -> bool {
         true
@@ -307,7 +307,7 @@ impl ShipChangeSet {
 ::contract_runtime::string_newtype!(ShipChangeSet);
 
 impl Contract for ShipChangeSet {
-    const VALIDATOR: Validator = schemas::validator(37);
+    const VALIDATOR: Validator = schemas::validator(36);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 16)
@@ -356,7 +356,7 @@ impl Serialize for ShipPage {
 }
 
 impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(34);
+    const VALIDATOR: Validator = schemas::validator(33);
 
     fn is_valid(&self) -> bool {
         true
@@ -365,29 +365,4 @@ impl Contract for ShipPage {
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         found.members(at, &self.extra);
     }
-}
-
-/// `Text` of the contract.
-///
-/// Limits: at most 64 characters.
-///
-/// Schema: `input.json#/components/schemas/Text`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text(pub(super) String);
-
-impl Text {
-    /// The greatest number of characters.
-    pub const MAX_LENGTH: usize = 64;
-}
-
-::contract_runtime::string_newtype!(Text);
-
-impl Contract for Text {
-    const VALIDATOR: Validator = schemas::validator(31);
-
-    fn is_valid(&self) -> bool {
-        char_count_at_most(&self.0, 64)
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 4c5713a6a204c493
+//! * `input.json` sha256 b24d52e408bc986a
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;

@@ -3,5 +3,5 @@
 //! Every type of the contract by its own name.
 
 pub use super::models::{
-    IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage, Text,
+    IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage,
 };

@@ -1,0 +1,179 @@
+//! Parts of a small contract.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::{
+    config::Config,
+    generate::{Contract, Project},
+};
+
+const API: &str = r#"
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    get:
+      operationId: ships/list
+      tags: [ships]
+      parameters: [{ name: limit, in: query, schema: { $ref: '#/components/schemas/Limit' } }]
+      responses: { '200': { description: '', content: { application/json: { schema: { type: array, items: { $ref: '#/components/schemas/Ship' } } } } } }
+    post:
+      operationId: ships/add
+      tags: [ships, writes]
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+      responses: { '204': { description: '' } }
+  /orgs/{id}:
+    parameters: [{ name: id, in: path, required: true, schema: { type: string } }]
+    get:
+      operationId: orgs/read
+      tags: [orgs]
+      servers: [{ url: 'https://orgs.example' }]
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Org' } } } } }
+webhooks:
+  moved:
+    post:
+      operationId: moved
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Moved' } } } }
+      responses: { '204': { description: '' } }
+components:
+  schemas:
+    Ship: { type: object, properties: { hull: { $ref: '#/components/schemas/Hull' }, org: { $ref: 'own.schema.json#/$defs/orgId' } } }
+    Hull: { type: string, pattern: '^[A-Z]' }
+    Limit: { type: integer, maximum: 9 }
+    Org: { type: object, properties: { next: { $ref: '#/components/schemas/Org' }, odd: { type: string, pattern: '(?=a)' } } }
+    Moved: { type: object, properties: { ship: { $ref: '#/components/schemas/Ship' } } }
+    Unused: { type: object, properties: { a: { type: string } } }
+"#;
+const OWN: &str = r#"{"$defs": {"orgId": {"type": "string", "minLength": 1}, "other": {"type": "object", "properties": {"x": {}}}}}"#;
+const ALONE: &str = r##"{"title": "Alone", "type": "object", "properties": {"part": {"$ref": "#/$defs/part"}},
+    "$defs": {"part": {"type": "object", "properties": {"y": {}}}}}"##;
+
+fn read(options: &str) -> Result<Contract, String> {
+    let config: Config = toml::from_str(options).unwrap();
+    let texts = [("api.yaml", "", API), ("own.schema.json", "", OWN), ("alone.schema.json", "", ALONE)];
+    let project = Project { config, ..Project::default() };
+    project.understand(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
+}
+
+/// The operations, webhooks and types that an option leaves.
+#[track_caller]
+fn check(options: &str, operations: &[&str], types: &[&str]) {
+    let contract = read(&format!("[operations]\n{options}")).unwrap();
+    let api = &contract.api;
+    let found: Vec<&str> = api.operations.iter().chain(&api.webhooks).map(|o| o.id.as_str()).collect();
+    assert_eq!(found, operations, "{options}");
+    let mut found: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+    found.sort_unstable();
+    assert_eq!(found, types, "{options}");
+    let whole = contract.whole.unwrap();
+    assert_eq!((whole.operations, whole.webhooks), (3, 1));
+    let left = contract.graph.schemas.len();
+    assert!(left < whole.schemas, "{left} of {}", whole.schemas);
+}
+
+#[test]
+fn operations_bring_what_they_reach_and_nothing_else() {
+    let alone = ["Alone", "Part"];
+    let with = |more: &[&'static str]| -> Vec<&'static str> {
+        let mut all: Vec<&str> = alone.iter().chain(more).copied().collect();
+        all.sort_unstable();
+        all
+    };
+    let ships = with(&["Hull", "Limit", "OrgId", "Ship"]);
+    check("include = [{ tag = 'ships' }]", &["ships/list", "ships/add"], &ships);
+    check("include = [{ path = '/ships/**' }]", &["ships/list", "ships/add"], &ships);
+    let written = with(&["Hull", "OrgId", "Ship"]);
+    check("include = [{ operation = '*/add' }]", &["ships/add"], &written);
+    check("include = [{ tag = 'ships', operation = '*add' }]", &["ships/add"], &written);
+    check(
+        "include = [{ tag = 'ships' }]\nexclude = [{ operation = 'ships/list' }]",
+        &["ships/add"],
+        &written,
+    );
+    let hooked = with(&["Hull", "Moved", "OrgId", "Ship"]);
+    check("include = [{ webhook = '*' }]", &["moved"], &hooked);
+    check("include = [{ operation = 'moved' }, { tag = 'writes' }]", &["ships/add", "moved"], &hooked);
+    check("exclude = [{ tag = 'orgs' }, { webhook = 'moved' }]", &["ships/list", "ships/add"], &ships);
+}
+
+#[test]
+fn what_was_left_out_is_not_complained_about() {
+    // The pattern of `Org.odd` cannot be run.
+    let whole = read("").err().unwrap();
+    assert!(whole.contains("unsupported"), "{whole}");
+    let part = read("[operations]\ninclude = [{ tag = 'ships' }]").unwrap();
+    assert!(part.diagnostics.is_empty(), "{}", part.diagnostics);
+    let part = read("[types]\nunsupported = 'keep'\n[operations]\ninclude = [{ tag = 'orgs' }]").unwrap();
+    assert_eq!(part.diagnostics.iter().filter(|each| each.code == "unsupported").count(), 1);
+}
+
+#[test]
+fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
+    let broken = API
+        .replace("Unused: { type: object", "Unused: { minLength: x, type: object, not: { $ref: '#/gone' }");
+    let read = |text: &str, options: &str| {
+        let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+        let texts = [("api.yaml", "", text), ("own.schema.json", "", OWN)];
+        project.understand(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
+    };
+    let part = "[operations]\ninclude = [{ tag = 'ships' }]";
+    let whole = read(&broken, "").err().unwrap();
+    assert!(whole.contains("minLength") && whole.contains("#/gone"), "{whole}");
+    let contract = read(&broken, part).unwrap_or_else(|problems| panic!("{problems}"));
+    let said = contract.diagnostics.render(false);
+    assert!(said.contains("note[left-out]: 2 errors stand in what the selections leave out"), "{said}");
+    let broken = API.replace("maximum: 9", "maximum: x");
+    let refused = read(&broken, part).err().unwrap();
+    assert!(refused.contains("`maximum` must be"), "{refused}");
+    let circle =
+        API.replace("Unused: { type: object", "Unused: { $ref: '#/components/schemas/Unused', type: object");
+    let refused = read(&circle, part).err().unwrap();
+    assert!(refused.contains("reference-cycle"), "{refused}");
+}
+
+#[test]
+fn selectors_of_what_was_left_out_still_apply() {
+    read(
+        "secrets = ['#/components/schemas/Org/properties/odd']\n[operations]\ninclude = [{ tag = 'ships' }]",
+    )
+    .unwrap();
+    let refused = read("secrets = ['#/none']\n[operations]\ninclude = [{ tag = 'ships' }]").err().unwrap();
+    assert!(refused.contains("`secrets` names a schema"), "{refused}");
+}
+
+#[test]
+fn a_selection_that_fits_nothing_is_an_error() {
+    for (options, message, help) in [
+        ("include = [{ tag = 'ship' }]", "has the tag `ship`", "did you mean `ships`?"),
+        ("include = [{ tag = 'people' }]", "has the tag `people`", "there are `orgs`, `ships`, `writes`"),
+        (
+            "include = [{ path = '/ship/**' }]",
+            "has a path like `/ship/**`",
+            "there are `/orgs/{id}`, `/ships`",
+        ),
+        ("include = [{ operation = 'ships/lst' }]", "is called `ships/lst`", "did you mean `ships/list`?"),
+        ("include = [{ webhook = 'move' }]", "no webhook is called `move`", "did you mean `moved`?"),
+        ("include = [{ tag = 'ships' }]\nexclude = [{ tag = 'orgs' }]", "has the tag `orgs`", "there are"),
+        ("include = [{ tag = 'orgs', path = '/ships' }]", "{ tag = \"orgs\", path = \"/ships\" }", "remove"),
+        ("include = [{}]", "no operation fits {  }", "remove"),
+        ("exclude = [{ path = '/**' }, { webhook = '*' }]", "leave none", "remove one"),
+    ] {
+        let refused = read(&format!("[types]\nunsupported = 'keep'\n[operations]\n{options}")).err().unwrap();
+        let text = refused.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&message) && text.contains(help), "{options}: {text}");
+    }
+}
+
+#[test]
+fn areas_take_what_only_their_tags_reach() {
+    let options = "[types]\nunsupported = 'keep'\n[[area]]\nname = 'fleet'\ntags = ['ships']\n\
+                   [[area]]\nname = 'people'\ntags = ['orgs']\nschemas = ['#/components/schemas/Unused']\n";
+    let contract = read(options).unwrap();
+    let area = |name: &str| contract.shapes.types.iter().find(|def| def.name == name).unwrap().area.clone();
+    assert_eq!([area("Ship"), area("Hull"), area("Limit")], ["fleet", "fleet", "fleet"]);
+    assert_eq!([area("Org"), area("Unused"), area("Moved")], ["people", "people", "models"]);
+    let refused = read(&options.replace("'orgs'", "'org'")).err().unwrap();
+    assert!(refused.contains("names a tag that no operation has: `org`"), "{refused}");
+}
