@@ -312,11 +312,10 @@ pub(super) fn common(calls: &[Call<'_>]) -> Option<Refused> {
         }
     }
     let nothing = Refused::One(Payload::Nothing);
-    counts
-        .into_iter()
-        .filter(|(refused, _)| *refused != nothing)
-        .max_by_key(|(_, count)| *count)
-        .map(|(r, _)| r)
+    // Of several that are as common, one type goes before an enum.
+    let weight = |(refused, count): &(Refused, usize)| (*count, matches!(refused, Refused::One(_)));
+    let some = counts.into_iter().filter(|(refused, _)| *refused != nothing);
+    some.max_by_key(weight).map(|(refused, _)| refused)
 }
 
 impl Answers {

@@ -11,9 +11,7 @@ use ::contract_runtime::server::{
 use super::operations::{OperationId, TABLE};
 
 /// Why most operations refuse: what the contract gives for it, with its status.
-pub type Refusal = ::contract_runtime::server::Refusal<
-    super::answers::ProblemOrTextOrWait,
->;
+pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What this contract's server does, one method per operation.
 ///
@@ -44,7 +42,12 @@ pub trait Service: Send + Sync + 'static {
         &self,
         call: super::calls::JobCall,
         context: Context,
-    ) -> impl Future<Output = Result<super::answers::JobAnswer, Refusal>> + Send {
+    ) -> impl Future<
+        Output = Result<
+            super::answers::JobAnswer,
+            runtime::Refusal<super::answers::ProblemOrTextOrWait>,
+        >,
+    > + Send {
         runtime::not_implemented((call, context))
     }
 
@@ -90,10 +93,7 @@ pub trait Service: Send + Sync + 'static {
         call: super::calls::BytesCall,
         context: Context,
     ) -> impl Future<
-        Output = Result<
-            ::contract_runtime::multipart::Bytes,
-            runtime::Refusal<super::types::Problem>,
-        >,
+        Output = Result<::contract_runtime::multipart::Bytes, Refusal>,
     > + Send {
         runtime::not_implemented((call, context))
     }
