@@ -78,11 +78,11 @@ fn impossible_operations_are_refused_or_skipped() {
         assert!(!client.contains("fn odd") && client.contains("fn ships_read"));
     };
     let ok = r#""responses": {"204": {"description": ""}}"#;
-    let lost = r#"{"name": "lost", "in": "path", "required": true, "schema": {"type": "string"}}"#;
+    let body = r#""requestBody": {"content": {"text/sch\u00f6n": {}}}"#;
     check(
         "/odd",
-        &format!(r#"{{"get": {{"operationId": "odd", "parameters": [{lost}], {ok}}}}}"#),
-        "path parameter `lost` is not in the path",
+        &format!(r#"{{"post": {{"operationId": "odd", {body}, {ok}}}}}"#),
+        "is no media type that a client can send",
     );
     check("/odd/{x}", &format!(r#"{{"get": {{"operationId": "odd", {ok}}}}}"#), "`{x}` is no parameter");
 }
