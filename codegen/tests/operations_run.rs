@@ -5,6 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 #![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
 
+#[path = "operations_run/round_trip.rs"]
+mod round_trip;
+
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/answers.rs"]
 pub mod answers;
