@@ -9,8 +9,36 @@ use contract_runtime::operation::Outcome;
 
 /// Pieces of text that mean something somewhere on the way.
 const PIECES: [&str; 30] = [
-    "a", "B", "7", "-", "1.5", "true", "null", ",", ";", "=", "&", "/", "?", "#", "%", "%41", "+", " ", "é",
-    "\u{1F600}", ".", "|", "[", "]", "\"", "\\", "\n", "~", ":", "@",
+    "a",
+    "B",
+    "7",
+    "-",
+    "1.5",
+    "true",
+    "null",
+    ",",
+    ";",
+    "=",
+    "&",
+    "/",
+    "?",
+    "#",
+    "%",
+    "%41",
+    "+",
+    " ",
+    "é",
+    "\u{1F600}",
+    ".",
+    "|",
+    "[",
+    "]",
+    "\"",
+    "\\",
+    "\n",
+    "~",
+    ":",
+    "@",
 ];
 
 /// Steele, Lea and Flood's SplitMix64: a seed gives a run.
@@ -86,17 +114,29 @@ impl server::Service for Keeping {
         rejected(&rejection)
     }
 
-    async fn find(&self, call: calls::FindCall, _: runtime::Context) -> Result<Vec<Json>, runtime::Refusal<()>> {
+    async fn find(
+        &self,
+        call: calls::FindCall,
+        _: runtime::Context,
+    ) -> Result<Vec<Json>, runtime::Refusal<()>> {
         *self.0.lock().unwrap() = Some(server::Incoming::Find(call));
         Ok(Vec::new())
     }
 
-    async fn upload(&self, call: calls::UploadCall, _: runtime::Context) -> Result<String, runtime::Refusal<()>> {
+    async fn upload(
+        &self,
+        call: calls::UploadCall,
+        _: runtime::Context,
+    ) -> Result<String, runtime::Refusal<()>> {
         *self.0.lock().unwrap() = Some(server::Incoming::Upload(call));
         Ok(String::new())
     }
 
-    async fn form(&self, call: calls::FormCall, _: runtime::Context) -> Result<types::Note, runtime::Refusal<()>> {
+    async fn form(
+        &self,
+        call: calls::FormCall,
+        _: runtime::Context,
+    ) -> Result<types::Note, runtime::Refusal<()>> {
         let body = call.body.clone();
         *self.0.lock().unwrap() = Some(server::Incoming::Form(call));
         Ok(body)
@@ -160,7 +200,6 @@ fn bodies_are_read_as_they_were_written() {
         }
     }
 }
-
 
 /// Answers every call with one status and the media type that the contract has for it.
 struct Status(u16);
