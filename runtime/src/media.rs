@@ -141,8 +141,11 @@ fn plain(raw: Cow<'_, str>) -> Cow<'_, str> {
     if !raw.contains(['\\', '%']) {
         return raw;
     }
-    let plain = raw.replace("\\\"", "\"");
-    Cow::Owned(plain.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"))
+    let plain = raw.replace("\\\"", "\"").replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n");
+    match plain.strip_suffix("%5C") {
+        Some(start) => Cow::Owned(format!("{start}\\")),
+        None => Cow::Owned(plain),
+    }
 }
 
 #[cfg(test)]

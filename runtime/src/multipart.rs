@@ -8,8 +8,8 @@
 //!
 //! Reading takes linear time and refuses more than [`MAX_PARTS`] parts, and more than
 //! [`MAX_HEADER`] bytes of headers in one part; the size of the whole is the router's limit.
-//! File names are written as browsers do (`"` as `%22`, line ends as `%0D` and `%0A`) and read
-//! back so; other characters stand as they are.
+//! File names are written as browsers do (`"` as `%22`, line ends as `%0D` and `%0A`, and `\` as
+//! `%5C` at the end) and read back so; other characters stand as they are.
 
 #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "the other side's half of a shared trait"))]
 mod read;

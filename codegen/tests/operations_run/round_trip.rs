@@ -183,12 +183,12 @@ fn bodies_are_read_as_they_were_written() {
             assert!(matches!(error, Error::InvalidRequest(_)), "turn {turn}: {error} for {call:?}");
             continue;
         }
-        let Some(server::Incoming::Upload(mut read)) = keeping.0.lock().unwrap().take() else {
+        let Some(server::Incoming::Upload(mut came)) = keeping.0.lock().unwrap().take() else {
             panic!("turn {turn}")
         };
         // The contract's own, where the file has none.
-        assert_eq!(read.body.file.media_type.take().as_deref(), Some("image/png"));
-        assert_eq!(read, call, "turn {turn}");
+        assert_eq!(came.body.file.media_type.take().as_deref(), Some("image/png"));
+        assert_eq!(came, call, "turn {turn}");
 
         let (text, filter) = (json(&random.text()), json(&random.filter()));
         let tags = json(&random.texts());
