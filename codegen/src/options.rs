@@ -26,6 +26,8 @@ pub struct Options {
     pub implied_objects: bool,
     /// Schemas whose unsupported pattern is left unchecked.
     pub unchecked: BTreeSet<SchemaId>,
+    /// Schemas on circles of required members: a struct of theirs could not be made.
+    pub endless: BTreeSet<SchemaId>,
 }
 
 impl Options {
@@ -44,7 +46,17 @@ impl Options {
     /// No `..`: whoever adds an option decides here whether it names schemas.
     #[must_use]
     pub(crate) fn moved(self, moved: &Moved) -> Self {
-        let Self { names, secrets, open, replace, areas, exact_integers, implied_objects, unchecked } = self;
+        let Self {
+            names,
+            secrets,
+            open,
+            replace,
+            areas,
+            exact_integers,
+            implied_objects,
+            unchecked,
+            endless,
+        } = self;
         Self {
             names: moved.keys(names),
             secrets: moved.set(secrets),
@@ -54,6 +66,7 @@ impl Options {
             exact_integers,
             implied_objects,
             unchecked: moved.set(unchecked),
+            endless: moved.set(endless),
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::{
     options::Options,
     prune::{reach, seeds},
     schema::{Graph, SchemaId},
+    shape::{Body, Shapes, TypeDef},
+    together::finite,
 };
 
 /// Module names that generated code uses itself.
@@ -39,20 +41,25 @@ impl Project {
     pub(super) fn options(&self, graph: &Graph, api: &Api, diagnostics: &mut Diagnostics) -> Options {
         let config = &self.config;
         let mut options = Options::from_types(&config.types);
+        options.endless = finite::endless(graph, options.implied_objects, diagnostics);
         let problems = std::cell::RefCell::new(diagnostics);
         let find = |selector: &str, option: &str| -> Vec<SchemaId> {
             let found = select(graph, selector);
             if found.is_empty() {
                 problems.borrow_mut().push(
                     Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
-                        .maybe_at(config.place(option.rsplit('.').next().unwrap_or(option), selector))
+                        .maybe_at(config.place(option, selector))
                         .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
                 );
             }
             found
         };
         for (selector, name) in &config.names {
-            options.names.extend(find(selector, "names").into_iter().map(|id| (id, name.clone())));
+            let mut found = find(selector, "names");
+            // What decides beside a `nullable` stands at the same place, and has no name.
+            let mut places = BTreeSet::new();
+            found.retain(|id| places.insert(graph.location(*id)));
+            options.names.extend(found.into_iter().map(|id| (id, name.clone())));
         }
         for selector in &config.secrets {
             options.secrets.extend(find(selector, "secrets"));
@@ -84,7 +91,7 @@ impl Project {
                             area.name
                         ),
                     )
-                    .maybe_at(config.place("[[area]]", &area.name))
+                    .maybe_at(config.place("area.name", &area.name))
                     .help("choose another name"),
                 );
             }
@@ -92,6 +99,33 @@ impl Project {
         crate::plan::check_lists(&config.operations, api, &mut problems.borrow_mut());
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
+    }
+}
+
+impl Project {
+    /// Says which `open` have no effect: unknown values are kept where a tag tells variants apart.
+    pub(super) fn idle_open(&self, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
+        let kept = |def: &TypeDef| match &def.body {
+            Body::Tagged(tagged) => Some(tagged.holder),
+            _ => None,
+        };
+        let effective: BTreeSet<SchemaId> = shapes.types.iter().filter_map(kept).collect();
+        for selector in &self.config.open {
+            // Nothing of a selector is left where another part of the contract was asked for.
+            let ids = select(graph, selector);
+            let Some(first) = ids.first() else { continue };
+            if ids.iter().any(|id| effective.contains(id)) {
+                continue;
+            }
+            let message =
+                format!("`open` has no effect on `{selector}`, which is no union told apart by a tag");
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .maybe_at(self.config.place("open", selector))
+                    .label(graph.schema(*first).place.clone(), "this is what it names")
+                    .help("for an enumeration whose readers keep unknown values, write `anyOf` with the `enum` and `{\"type\": \"string\"}` in the contract; otherwise remove the selector"),
+            );
+        }
     }
 }
 
@@ -113,7 +147,7 @@ fn tagged_areas(
                         "config",
                         format!("`area.tags` names a tag that no operation has: `{tag}`"),
                     )
-                    .maybe_at(config.place("[[area]]", tag))
+                    .maybe_at(config.place("area.tags", tag))
                     .help("remove the tag from the area, or the area itself"),
                 );
             }
