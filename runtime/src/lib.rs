@@ -32,6 +32,7 @@
 #[cfg(feature = "client")]
 pub mod client;
 pub mod contract;
+pub mod depth;
 pub mod json;
 #[macro_use]
 mod macros;

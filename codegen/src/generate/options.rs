@@ -34,6 +34,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "webhook_server",
     "root",
     "lib",
+    "runtime",
 ];
 
 impl Project {

@@ -8,10 +8,11 @@ use super::{
     error::{Error, Reason, Unreadable},
 };
 use crate::{
+    depth,
     json::Json,
     media::MediaType,
     operation::{Content, Operation},
-    read::Read,
+    read::{self, Read},
     violation::Violations,
 };
 
@@ -79,7 +80,7 @@ impl Response {
     ///
     /// # Errors
     /// When the body is not that.
-    pub fn json<T: for<'de> Read<'de>, E>(self) -> Result<Answer<T>, Error<E>> {
+    pub fn json<T: for<'de> Read<'de> + Send, E>(self) -> Result<Answer<T>, Error<E>> {
         self.read_json().result(same)
     }
 
@@ -87,7 +88,7 @@ impl Response {
     ///
     /// # Errors
     /// When there is a body and it is not that.
-    pub fn json_or_nothing<T: for<'de> Read<'de>, E>(self) -> Result<Answer<Option<T>>, Error<E>> {
+    pub fn json_or_nothing<T: for<'de> Read<'de> + Send, E>(self) -> Result<Answer<Option<T>>, Error<E>> {
         if self.answer.body().is_empty() {
             return Ok(self.with(None));
         }
@@ -122,7 +123,7 @@ impl Response {
     ///
     /// # Errors
     /// Always.
-    pub fn refusal<T, E: for<'de> Read<'de>>(self) -> Result<Answer<T>, Error<E>> {
+    pub fn refusal<T, E: for<'de> Read<'de> + Send>(self) -> Result<Answer<T>, Error<E>> {
         self.read_json().refusal(same)
     }
 
@@ -186,15 +187,14 @@ impl Response {
     }
 
     /// The body as JSON.
-    pub fn read_json<T: for<'de> Read<'de>>(self) -> Body<T> {
+    pub fn read_json<T: for<'de> Read<'de> + Send>(self) -> Body<T> {
         if self.answer.body().is_empty() {
             return Body(Err(self.unreadable(Reason::Missing)));
         }
         if !self.is_json() {
             return Body(Err(self.unreadable(Reason::MediaType)));
         }
-        let mut reader = serde_json::Deserializer::from_slice(self.answer.body());
-        Body(match T::read(&mut reader).and_then(|body| reader.end().map(|()| body)) {
+        Body(match read::document(self.answer.body(), depth::DEFAULT) {
             Ok(body) => Ok(self.with(body)),
             // Only where, not what: serde's text may quote the body.
             Err(error) => {

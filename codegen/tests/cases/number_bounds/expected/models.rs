@@ -31,7 +31,7 @@ impl Byte {
 ::contract_runtime::int_newtype!(Byte, i64);
 
 impl Contract for Byte {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator = schemas::validator(10);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 255
@@ -60,11 +60,23 @@ pub struct Input {
     /// `fraction`
     ///
     /// Limits: -1.5 to 1.5.
-    pub fraction: Option<Number>,
+    pub fraction: Option<i64>,
     /// `unsigned`
     ///
     /// Limits: 0 to 18446744073709551615.
     pub unsigned: Option<u64>,
+    /// `exponent`
+    ///
+    /// Limits: at least 1.25e1; less than 205e-1.
+    pub exponent: Option<i64>,
+    /// `below`
+    ///
+    /// Limits: at least -9e18; less than -1e-9.
+    pub below: Option<i64>,
+    /// `huge`
+    ///
+    /// Limits: at least 1e19.
+    pub huge: Option<Number>,
     /// `byte`
     pub byte: Option<Byte>,
     /// Members that the contract does not declare, kept as they came.
@@ -80,6 +92,9 @@ impl<'de> FromMap<'de> for Input {
         let mut count = None;
         let mut fraction = None;
         let mut unsigned = None;
+        let mut exponent = None;
+        let mut below = None;
+        let mut huge = None;
         let mut byte = None;
         let mut extra = Map::new();
         while let Some(key) = map.next_key::<Key<'de>>()? {
@@ -89,6 +104,9 @@ impl<'de> FromMap<'de> for Input {
                 "count" => read::field(&mut map, &mut count, "count"),
                 "fraction" => read::field(&mut map, &mut fraction, "fraction"),
                 "unsigned" => read::field(&mut map, &mut unsigned, "unsigned"),
+                "exponent" => read::field(&mut map, &mut exponent, "exponent"),
+                "below" => read::field(&mut map, &mut below, "below"),
+                "huge" => read::field(&mut map, &mut huge, "huge"),
                 "byte" => read::field(&mut map, &mut byte, "byte"),
                 _ => read::extra(&mut map, &mut extra, key),
             }?;
@@ -99,6 +117,9 @@ impl<'de> FromMap<'de> for Input {
             count,
             fraction,
             unsigned,
+            exponent,
+            below,
+            huge,
             byte,
             extra,
         })
@@ -115,6 +136,9 @@ impl Serialize for Input {
         members.optional("count", &self.count);
         members.optional("fraction", &self.fraction);
         members.optional("unsigned", &self.unsigned);
+        members.optional("exponent", &self.exponent);
+        members.optional("below", &self.below);
+        members.optional("huge", &self.huge);
         members.optional("byte", &self.byte);
         members.rest(&self.extra);
         members.end()
@@ -135,12 +159,17 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     *value >= Number::decimal(1, 1) && *value <= Number::decimal(3, 1)
                 }) && self.count.as_ref().is_none_or(|value| *value >= 1 && *value <= 9)
+            && self.fraction.as_ref().is_none_or(|value| *value >= -1 && *value <= 1)
+            && self.exponent.as_ref().is_none_or(|value| *value >= 13 && *value <= 20)
             && self
-                .fraction
+                .below
+                .as_ref()
+                .is_none_or(|value| *value >= -9000000000000000000 && *value <= -1)
+            && self
+                .huge
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value >= Number::decimal(-15, 1)
-                        && *value <= Number::decimal(15, 1)
+                    value.is_integer() && *value >= Number::literal("1e19")
                 }) && self.byte.as_ref().is_none_or(|value| value.is_valid())
     }
 
