@@ -175,6 +175,9 @@ impl Project {
         if unchecked::loosen(&mut graph, &shapes, &options, &unchecked, &mut diagnostics) {
             shapes = shape(&graph, &options, &places(&api));
         }
+        if subset.is_none() {
+            options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
+        }
         let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
@@ -219,7 +222,8 @@ impl Project {
         {
             let Contract { graph, api, shapes, tables, options, .. } = &contract;
             let builders = self.builders(api, shapes);
-            let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders);
+            let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders)
+                .beside(&self.config.tables.iter().map(table_path).collect());
             for (area, tokens) in emitter.areas() {
                 let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
                 let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
@@ -370,8 +374,7 @@ impl Project {
         });
         let id = SourceId(u32::try_from(index).ok()?);
         let tokens = registry(table, id, &sources.sources[index].tree, diagnostics)?;
-        let name = names::field_name(&table.name).trim_start_matches("r#").to_owned();
-        Some((format!("{name}s"), tokens))
+        Some((table_module(table), tokens))
     }
 
     /// The structs that get a builder.
@@ -391,6 +394,16 @@ impl Project {
         }
         found
     }
+}
+
+/// The module of a registry table.
+fn table_module(table: &crate::config::Table) -> String {
+    format!("{}s", names::field_name(&table.name).trim_start_matches("r#"))
+}
+
+/// The enum of a registry table, as the models name it.
+fn table_path(table: &crate::config::Table) -> String {
+    format!("super::{}::{}", table_module(table), table.name)
 }
 
 fn documents(sources: &Sources) -> String {

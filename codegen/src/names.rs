@@ -38,6 +38,14 @@ pub fn variant_name(wire: &str) -> String {
     if name == "Self" { "SelfValue".to_owned() } else { name }
 }
 
+/// Keeps the name of the variant for what the contract does not list free, in closed enumerations
+/// too, so that opening one renames nothing.
+pub fn reserve_unknown(names: &mut [String]) {
+    for name in names.iter_mut().filter(|name| *name == "Unknown") {
+        "UnknownValue".clone_into(name);
+    }
+}
+
 /// A field, method or module name: `orgUnit` → `org_unit`, `type` → `r#type`, `self` → `self_`.
 #[must_use]
 pub fn field_name(wire: &str) -> String {

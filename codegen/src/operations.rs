@@ -21,7 +21,7 @@ use quote::quote;
 pub(crate) use bodies::{BodyPlan, BodyVariant, ContentPlan, Format, is_json, is_text, subtype};
 pub(crate) use plan::{ParameterPlan, Plan, plan, validator, validator_option};
 pub(crate) use reason::reason;
-pub(crate) use strings::{StringEnum, StringValue, string_traits};
+pub(crate) use strings::{StringEnum, StringValue};
 pub use types::bodies;
 
 use crate::{
@@ -118,7 +118,7 @@ pub fn operations(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> Toke
         doc: vec![format!("The {every}, by `operationId`.")],
         values: plans.iter().map(|plan| value(plan)).collect(),
     };
-    let ids = ids.tokens();
+    let ids = ids.tokens(false);
     let scopes = (contract.side == Side::Paths).then(|| scopes(contract.api));
     let (id, list) = (ident(id), ident(list));
     let about = format!(
@@ -326,15 +326,14 @@ fn scopes(api: &Api) -> Option<TokenStream> {
     let mut variants: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     names::make_distinct(&wires, &mut variants);
     let values = all.iter().zip(&variants).map(|((wire, doc), name)| {
-        let doc = if doc.is_empty() { vec![format!("`{wire}`")] } else { doc.clone() };
-        StringValue { wire: wire.clone(), name: name.clone(), doc }
+        StringValue { wire: wire.clone(), name: name.clone(), doc: doc.clone() }
     });
     let scopes = StringEnum {
         name: "Scope",
         doc: vec!["The scopes that operations ask for.".to_owned()],
         values: values.collect(),
     };
-    Some(scopes.tokens())
+    Some(scopes.tokens(false))
 }
 
 /// A summary, which often ends without a full stop.

@@ -7,7 +7,9 @@
 mod aliases;
 mod boxes;
 mod build;
+mod equal;
 mod facts;
+mod sweep;
 mod unions;
 
 pub use build::{Options, shape, stem};
@@ -231,6 +233,8 @@ pub struct Shapes {
     pub aliases: BTreeMap<SchemaId, SchemaId>,
     /// Schemas without a name that accept everything.
     pub silent: BTreeSet<SchemaId>,
+    /// Schemas of the options `open` and `closed` that made a type another than it would be.
+    pub decided: BTreeSet<SchemaId>,
 }
 
 impl Shapes {

@@ -30,6 +30,7 @@
 
 #[cfg(feature = "client")]
 pub mod client;
+pub mod checks;
 pub mod contract;
 pub mod json;
 #[macro_use]

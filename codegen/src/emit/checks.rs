@@ -88,18 +88,30 @@ struct Text {
     arg: TokenStream,
     /// As what `match` takes.
     matched: TokenStream,
+    /// What it is known not to be.
+    is_none_of: BTreeSet<String>,
 }
 
 impl Text {
     /// An expression of type `&str`.
     fn slice(tokens: TokenStream) -> Self {
-        Self { recv: tokens.clone(), arg: tokens.clone(), matched: tokens }
+        Self {
+            recv: tokens.clone(),
+            arg: tokens.clone(),
+            matched: tokens,
+            is_none_of: BTreeSet::new(),
+        }
     }
 
     /// A place of type `String`.
     fn owned(place: &Place<'_>) -> Self {
         let recv = &place.recv;
-        Self { recv: recv.clone(), arg: place.by_ref.clone(), matched: quote!(#recv.as_str()) }
+        Self {
+            recv: recv.clone(),
+            arg: place.by_ref.clone(),
+            matched: quote!(#recv.as_str()),
+            is_none_of: BTreeSet::new(),
+        }
     }
 }
 
@@ -551,7 +563,12 @@ impl<'a> Checker<'a> {
             TypeRef::Secret => {
                 let recv = &place.recv;
                 let text = quote!(#recv.expose());
-                let text = Text { recv: text.clone(), matched: quote!(#text.as_str()), arg: text };
+                let text = Text {
+                    recv: text.clone(),
+                    matched: quote!(#text.as_str()),
+                    arg: text,
+                    is_none_of: BTreeSet::new(),
+                };
                 return self.string_keywords(id, &text, chosen, depth);
             }
             TypeRef::Vec(inner) => self.vec_keywords(id, s, inner, place, depth),

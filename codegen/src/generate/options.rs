@@ -55,6 +55,10 @@ impl Project {
         for selector in &config.open {
             options.open.extend(find(selector, "open"));
         }
+        for selector in &config.closed {
+            options.closed.extend(find(selector, "closed"));
+        }
+        options.requests = requests(graph, api);
         for (selector, path) in &config.replace {
             options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
         }
@@ -86,6 +90,52 @@ impl Project {
         }
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
+    }
+}
+
+/// The schemas that requests hold and nothing else: no answer, no webhook, and no document by
+/// itself.
+fn requests(graph: &Graph, api: &Api) -> BTreeSet<SchemaId> {
+    let mut asked = Vec::new();
+    let mut others = Vec::new();
+    for operation in &api.operations {
+        asked.extend(operation.parameters.iter().filter_map(|p| p.schema));
+        asked.extend(operation.request_body.iter().flat_map(|b| &b.content).filter_map(|m| m.schema));
+        for response in &operation.responses {
+            others.extend(response.content.iter().filter_map(|m| m.schema));
+            others.extend(response.headers.iter().filter_map(|h| h.schema));
+        }
+    }
+    others.extend(seeds(graph, api.webhooks.iter()));
+    let others = reach(graph, others);
+    reach(graph, asked).into_iter().filter(|id| !others.contains(id)).collect()
+}
+
+/// Every selector of `open` and `closed` that changes no type is an error.
+pub(super) fn idle(
+    config: &Config,
+    graph: &Graph,
+    decided: &BTreeSet<SchemaId>,
+    diagnostics: &mut Diagnostics,
+) {
+    let open = config.open.iter().map(|selector| {
+        (selector, "open", "answers hold it: unknown values are kept there without being asked for")
+    });
+    let closed = config.closed.iter().map(|selector| {
+        (selector, "closed", "requests alone hold it: unknown values are refused there without being asked for")
+    });
+    for (selector, option, already) in open.chain(closed) {
+        let found = select(graph, selector);
+        if found.is_empty() || found.iter().any(|id| decided.contains(id)) {
+            continue;
+        }
+        diagnostics.push(
+            Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
+                .maybe_at(config.place(option, selector))
+                .help(format!(
+                    "it is no string enumeration and no union with a tag, or {already}; remove the option"
+                )),
+        );
     }
 }
 

@@ -74,6 +74,9 @@ impl Shaper<'_> {
                 self.shapes.silent.insert(id);
             }
         }
+        for (id, first) in self.equals() {
+            self.shapes.aliases.insert(id, first);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use contract_runtime::Json;
 
 use super::{
     Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef,
-    boxes,
+    boxes, sweep,
 };
 use crate::{
     config::UnboundedIntegers,
@@ -78,8 +78,12 @@ pub struct Options {
     pub names: BTreeMap<SchemaId, String>,
     /// Schemas with secret values.
     pub secrets: BTreeSet<SchemaId>,
-    /// Tagged unions whose unknown tags are kept.
+    /// Enumerations and tagged unions of requests whose unknown values are kept nevertheless.
     pub open: BTreeSet<SchemaId>,
+    /// Those of answers whose unknown values are not.
+    pub closed: BTreeSet<SchemaId>,
+    /// Schemas that requests hold and nothing else.
+    pub requests: BTreeSet<SchemaId>,
     /// Types of the owner.
     pub replace: BTreeMap<SchemaId, String>,
     /// The module of each source, by resource index; `models` where it is missing.
@@ -136,13 +140,29 @@ pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) ->
         shaper.shapes.places.insert(Conj::one(id), ty);
     }
     for (id, hint) in places {
-        let ty = shaper.type_of(&Conj::one(*id), hint);
+        let hint = component(graph, *id).unwrap_or_else(|| hint.clone());
+        let ty = shaper.type_of(&Conj::one(*id), &hint);
         shaper.shapes.places.insert(Conj::one(*id), ty);
     }
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.bodies);
+    sweep::sweep(graph, &mut shapes, &places.iter().map(|(id, _)| *id).collect());
     boxes::insert(&mut shapes);
     shapes
+}
+
+/// The name of the component that a schema stands in: `/components/parameters/limit/schema` has
+/// it whoever uses the parameter.
+fn component(graph: &Graph, id: SchemaId) -> Option<String> {
+    let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
+    let (kind, name) = (steps.next()?, steps.next()?);
+    let name = type_name(&name.replace("~1", "/").replace("~0", "~"));
+    match kind {
+        "parameters" | "headers" => Some(name),
+        "requestBodies" => Some(format!("{name}Body")),
+        "responses" => Some(format!("{name}Answer")),
+        _ => None,
+    }
 }
 
 pub(super) struct Shaper<'a> {
@@ -498,8 +518,7 @@ impl Shaper<'_> {
         };
         let Some(values) = facts.literals(self.graph) else { return plain };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
-        // A single inline constant is a string that can have one value only.
-        if values.is_empty() || (values.len() == 1 && slot.is_none()) {
+        if values.is_empty() {
             return plain;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
@@ -514,20 +533,29 @@ impl Shaper<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
+        let open = self.keeps_unknown(conj) || open;
         let id = self.slot(conj, hint, slot);
         let mut seen = BTreeSet::new();
         let values: Vec<_> = values.into_iter().filter(|(v, _)| seen.insert(v.clone())).collect();
         let wires: Vec<&str> = values.iter().map(|(v, _)| v.as_str()).collect();
         let mut rust: Vec<String> = wires.iter().map(|w| names::variant_name(w)).collect();
-        if open {
-            for name in rust.iter_mut().filter(|n| *n == "Unknown") {
-                *name = "UnknownValue".to_owned();
-            }
-        }
+        names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let values = values.iter().zip(rust).map(|((w, d), r)| (w.clone(), r, d.clone())).collect();
         self.shapes.types[id.0 as usize].body = Body::Enum(StringEnum { values, open });
         TypeRef::Named(id)
+    }
+
+    /// Whether readers keep a value that the contract does not list: wherever it may stand in an
+    /// answer, unless the owner says otherwise.
+    pub(super) fn keeps_unknown(&mut self, conj: &Conj) -> bool {
+        let by_default = !conj.ids.iter().any(|id| self.options.requests.contains(id));
+        let members = self.facts(conj).members;
+        let list = if by_default { &self.options.closed } else { &self.options.open };
+        let decided: Vec<SchemaId> = members.into_iter().filter(|id| list.contains(id)).collect();
+        let other = !decided.is_empty();
+        self.shapes.decided.extend(decided);
+        by_default != other
     }
 
     fn array(&mut self, facts: &Facts, hint: &str) -> TypeRef {

@@ -52,7 +52,11 @@ impl<'a> Checker<'a> {
         let name = self.emitter.mention(def);
         let valid = |wire: &str| self.emitter.tables.is_valid(id, &Json::String(wire.to_owned()));
         let (good, bad): (Vec<_>, Vec<_>) = list.values.iter().partition(|(wire, ..)| valid(wire));
-        let unknown = list.open.then(|| self.string_keywords(id, &Text::slice(quote!(text)), &[], depth));
+        let unlisted = || {
+            let listed = list.values.iter().map(|(wire, ..)| wire.clone()).collect();
+            Text { is_none_of: listed, ..Text::slice(quote!(text)) }
+        };
+        let unknown = list.open.then(|| self.string_keywords(id, &unlisted(), &[], depth));
         let variants = |values: &[&(String, String, Option<String>)]| {
             let names: Vec<_> = values.iter().map(|(_, rust, _)| ident(rust)).collect();
             quote!(#(#name::#names)|*)
@@ -62,7 +66,7 @@ impl<'a> Checker<'a> {
             (_, true, None | Some(Always)) => Always,
             (true, _, None | Some(Never)) => Never,
             (_, true, Some(unknown)) => unknown.within(
-                quote!(#on.unknown().is_none()),
+                quote!(#on.is_known()),
                 |test| quote!(#on.unknown().is_none_or(|text| #test)),
             ),
             (_, false, None) => {
@@ -71,20 +75,26 @@ impl<'a> Checker<'a> {
                 let test = quote!(matches!(#on, #names));
                 if good.len() <= bad.len() { When(test) } else { When(quote!(!#test)) }
             }
+            (_, false, Some(Never)) => {
+                let (names, on) = (variants(&good), &place.by_ref);
+                When(quote!(matches!(#on, #names)))
+            }
             (_, false, Some(unknown)) => {
                 let known = self.string_keywords(id, &Text::slice(quote!(#on.as_str())), &[], depth);
-                if matches!(unknown, Always | Never) { known.and(unknown) } else { known }
+                if matches!(unknown, Always) { known.and(unknown) } else { known }
             }
         }
     }
 
     pub(super) fn text_assertions(&self, s: &Schema, text: &Text) -> Check {
-        let Text { recv, arg, matched } = text;
+        let Text { recv, arg, matched, is_none_of } = text;
         let mut check = types_allow(s, Types::STRING);
         if let Some(list) = literal_list(s) {
             let mut seen = BTreeSet::new();
             let values: Vec<&str> =
                 list.iter().filter_map(|v| v.as_str()).filter(|text| seen.insert(*text)).collect();
+            let values: Vec<&str> =
+                values.into_iter().filter(|text| !is_none_of.contains(*text)).collect();
             check = check.and(match values.as_slice() {
                 [] => Never,
                 [one] => When(quote!(#recv == #one)),
