@@ -4,9 +4,7 @@
 
 use ::contract_runtime::{
     Number,
-    schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
-    },
+    schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -38,7 +36,7 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/properties/deep/allOf/1", keywords: &[Keyword::MaxLength(3)] },
         Schema { resource: 0, location: "/$defs/colour", keywords: &[Keyword::AnyOf(&[SchemaId(18)], None)] },
         Schema { resource: 0, location: "/$defs/colour/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[SchemaId(20), SchemaId(23)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
+        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[SchemaId(20), SchemaId(23)], None)] },
         Schema { resource: 0, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", SchemaId(21)), ("side", SchemaId(22))])] },
         Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
         Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
@@ -50,8 +48,6 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/properties/colour", keywords: &[Keyword::AllOf(&[SchemaId(1), SchemaId(18)])] },
         Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(20)])] },
         Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(23)])] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[SchemaId(19), SchemaId(20)])] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[SchemaId(19), SchemaId(23)])] },
     ],
     resources: &[
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
