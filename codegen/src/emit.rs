@@ -21,8 +21,9 @@ use quote::{format_ident, quote};
 use crate::{
     rust_types::RustTypes,
     schema::{Graph, SchemaId},
-    shape::{Body, Conj, Facts, IntKind, Shapes, TypeDef, TypeId, TypeRef},
+    shape::{Body, IntKind, Shapes, TypeDef, TypeId, TypeRef},
     tables::TableSet,
+    together::{Conj, Facts},
 };
 
 pub(crate) use docs::printable;

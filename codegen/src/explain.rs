@@ -10,7 +10,8 @@ pub use self::constraint::{Constraint, Constraints, How};
 use crate::{
     generate::Contract,
     schema::SchemaId,
-    shape::{Body, Conj, TypeId, TypeRef},
+    shape::{Body, TypeId, TypeRef},
+    together::{Conj, Facts},
     tree::Place,
 };
 
@@ -173,8 +174,7 @@ impl Explainer<'_> {
         match ty {
             TypeRef::Named(id) => {
                 let conj = &self.contract.shapes.get(*id).conj;
-                crate::shape::Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects)
-                    .members
+                Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects).members
             }
             TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => self.covered(inner),
             _ => Vec::new(),

@@ -46,5 +46,6 @@ pub mod server;
 pub mod shape;
 pub mod subset;
 pub mod tables;
+pub mod together;
 pub mod tree;
 pub mod write;

@@ -20,8 +20,9 @@ use crate::{
     load::Sources,
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::{SchemaId, Types},
-    shape::{TypeDef, TypeId, type_of},
+    shape::{TypeDef, TypeId},
     tables::{TableSet, patterns},
+    together::type_of,
 };
 
 /// What is known about a type.

@@ -16,7 +16,8 @@ use crate::{
     lower::Loss,
     proof::Proof,
     schema::SchemaId,
-    shape::{Body, Conj, Facts, TypeId, TypeRef},
+    shape::{Body, TypeId, TypeRef},
+    together::{Conj, Facts},
 };
 
 /// The report of a run.

@@ -8,65 +8,19 @@ mod aliases;
 mod boxes;
 mod build;
 mod equal;
-mod facts;
 mod sweep;
 mod unions;
 
 pub use build::{Options, shape, stem};
-pub use facts::{Facts, type_of};
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
-use crate::schema::{SchemaId, Types};
-
-/// The schemas that apply to one place together, and what has been decided about them.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Conj {
-    /// The schemas, sorted.
-    pub ids: Vec<SchemaId>,
-    /// Schemas whose `oneOf`/`anyOf` has been replaced by one branch, which is in `ids`.
-    pub chosen: Vec<SchemaId>,
-    /// The JSON types that are still possible.
-    pub within: Types,
-}
-
-impl Conj {
-    /// One schema, nothing decided.
-    #[must_use]
-    pub fn one(id: SchemaId) -> Self {
-        Self::all([id])
-    }
-
-    /// Several schemas that hold together.
-    #[must_use]
-    pub fn all(ids: impl IntoIterator<Item = SchemaId>) -> Self {
-        let mut ids: Vec<_> = ids.into_iter().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        Self { ids, chosen: Vec::new(), within: Types::ALL }
-    }
-
-    /// The same place, with one branch of `holder` taken.
-    #[must_use]
-    pub fn choose(&self, holder: SchemaId, branch: SchemaId) -> Self {
-        let mut next = self.clone();
-        next.ids.push(branch);
-        next.ids.sort_unstable();
-        next.ids.dedup();
-        next.chosen.push(holder);
-        next.chosen.sort_unstable();
-        next.chosen.dedup();
-        next
-    }
-
-    /// The same place, with fewer JSON types.
-    #[must_use]
-    pub fn within(&self, types: Types) -> Self {
-        Self { within: self.within.and(types), ..self.clone() }
-    }
-}
+use crate::{
+    schema::{SchemaId, Types},
+    together::Conj,
+};
 
 /// Index of a type in [`Shapes::types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

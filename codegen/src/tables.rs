@@ -18,7 +18,8 @@ use quote::quote;
 use crate::{
     pattern::{Compiled, compile},
     schema::{Graph, Schema, SchemaId, Types},
-    shape::{Body, Conj, Shapes},
+    shape::{Body, Shapes},
+    together::Conj,
 };
 
 /// The tables of a contract and how to name a row.

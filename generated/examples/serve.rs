@@ -10,11 +10,11 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use contract_runtime::server::{Context, Rejection, Response, RouterOptions};
 use exchange_api::{
-    codes::Code,
+    refusals::PlainCode,
     server::{OrgStockMembers, Refusal, Service, router},
     types::{self, CorrelationId, Problem},
 };
-use http::{Request, header::CONTENT_TYPE};
+use http::Request;
 use tower::ServiceExt;
 
 struct Exchange;
@@ -27,19 +27,12 @@ fn correlation_id(context: &Context) -> CorrelationId {
 impl Service for Exchange {
     /// The roster of a unit: this member is Logistician of none (OST-15).
     async fn org_stock_members(&self, request: OrgStockMembers) -> Result<types::OrgStockMembers, Refusal> {
-        Err(Problem::new(Code::NotPermitted, correlation_id(&request.context)).refuse())
+        let context = &request.context;
+        Err(Problem::refuse(PlainCode::NotPermitted, correlation_id(context), context.uri().path()))
     }
 
     fn reject(&self, context: &Context, rejection: Rejection) -> Response {
-        let problem = Problem::of_rejection(&rejection, correlation_id(context));
-        let status = u16::try_from(problem.status).unwrap_or(500);
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let mut response = Response::new(body.into());
-        *response.status_mut() = status.try_into().unwrap_or_default();
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, "application/problem+json".parse().expect("a media type"));
-        response
+        Problem::reject(&rejection, correlation_id(context), context)
     }
 }
 

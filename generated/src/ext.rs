@@ -1,5 +1,8 @@
 //! Conveniences on generated types that no schema can say.
 
+#[cfg(feature = "client")]
+pub(crate) mod answers;
+mod problems;
 #[cfg(feature = "server")]
-mod refusals;
+pub mod refusals;
 mod values;

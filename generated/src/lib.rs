@@ -5,7 +5,8 @@
 //! * Reading is tolerant, checking is strict: see [`Contract`].
 //! * Feature `client`: [`client::Client`] calls the exchange through any [`Transport`].
 //! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`]
-//!   serves it.
+//!   serves it, [`refusals`] are its codes by what they come with.
+//! * [`types::Problem`] is made of a code, or of what is wrong with a request, on either side.
 //! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's
 //!   tables.
 //!
@@ -32,6 +33,10 @@ mod generated;
 #[cfg(feature = "client")]
 pub use contract_runtime::transport::{Transport, TransportError};
 pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Rejected, Secret};
+#[cfg(feature = "client")]
+pub use ext::answers::RefusedCall;
+#[cfg(feature = "server")]
+pub use ext::refusals;
 #[cfg(feature = "client")]
 pub use generated::client::{Answer, Client, Error};
 pub use generated::*;

@@ -9,6 +9,7 @@
 //! * [`Json`] is any JSON value, [`Map`] its objects: insertion order, no duplicates.
 //! * [`Nullable`] tells JSON `null` from a value; `Option<Nullable<T>>` also from absence.
 //! * [`Secret`] never shows up in a log.
+//! * [`Moment`] compares date-times by the moments they mean.
 //! * [`read`] is what generated `Deserialize` and `Serialize` implementations consist of.
 //! * [`schema`], [`pattern`] and [`violation`] check a value against its contract.
 //!
@@ -36,6 +37,7 @@ pub mod json;
 #[macro_use]
 mod macros;
 pub mod map;
+pub mod moment;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod multipart;
 pub mod nullable;
@@ -56,6 +58,7 @@ pub mod violation;
 pub use contract::{Contract, Rejected, Undeclared};
 pub use json::{Json, Kind};
 pub use map::Map;
+pub use moment::Moment;
 pub use nullable::Nullable;
 pub use number::Number;
 pub use secret::Secret;

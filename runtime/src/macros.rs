@@ -25,9 +25,28 @@ macro_rules! read_object {
     };
 }
 
-/// What a type with `as_str` can do because it is text: `Display`, `Serialize`, `AsRef<str>`.
+/// What a type with `as_str` can do because it is text: `Display`, `Serialize`, `AsRef<str>`, and
+/// to be compared with a text.
 #[macro_export]
 macro_rules! text {
+    ($name:ident) => {
+        $crate::text_out!($name);
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                self.as_str() == other
+            }
+        }
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                self.as_str() == *other
+            }
+        }
+    };
+}
+
+/// A type with `as_str` as text: `Display`, `Serialize`, `AsRef<str>`, and `Deserialize`.
+#[macro_export]
+macro_rules! text_out {
     ($name:ident) => {
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -42,16 +61,6 @@ macro_rules! text {
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
                 self.as_str()
-            }
-        }
-        impl PartialEq<str> for $name {
-            fn eq(&self, other: &str) -> bool {
-                self.as_str() == other
-            }
-        }
-        impl PartialEq<&str> for $name {
-            fn eq(&self, other: &&str) -> bool {
-                self.as_str() == *other
             }
         }
         $crate::deserialize_by_read!($name);
@@ -603,6 +612,63 @@ macro_rules! contract {
 #[macro_export]
 macro_rules! string_newtype {
     ($name:ident) => {
+        $crate::text_newtype!($name);
+        $crate::text!($name);
+    };
+}
+
+/// A date-time with rules of its own, compared, ordered and hashed by the moment it means
+/// ([`moment`](crate::moment)), never by its text. Its field is a `String`.
+#[macro_export]
+macro_rules! moment_newtype {
+    ($name:ident) => {
+        $crate::text_newtype!($name);
+        $crate::text_out!($name);
+        impl $name {
+            /// The moment it means; `None` when it means none, as February 30 does.
+            #[must_use]
+            pub fn moment(&self) -> Option<$crate::Moment<'_>> {
+                $crate::Moment::parse(self.as_str())
+            }
+        }
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.cmp(other).is_eq()
+            }
+        }
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                $crate::moment::compare(self.as_str(), other).is_eq()
+            }
+        }
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                *self == **other
+            }
+        }
+        impl Eq for $name {}
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<::std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
+                $crate::moment::compare(self.as_str(), other.as_str())
+            }
+        }
+        impl ::std::hash::Hash for $name {
+            fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
+                $crate::moment::hash(self.as_str(), state);
+            }
+        }
+    };
+}
+
+/// What every text with rules of its own can do. Its field is a `String`.
+#[macro_export]
+macro_rules! text_newtype {
+    ($name:ident) => {
         impl $name {
             /// Takes over a text that obeys the rules.
             ///
@@ -625,7 +691,6 @@ macro_rules! string_newtype {
             }
         }
         impl $crate::contract::ReportUndeclared for $name {}
-        $crate::text!($name);
         impl ::std::str::FromStr for $name {
             type Err = $crate::violation::Violations;
             fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -70,9 +70,9 @@ pub const RULES: &[Rule] = &[
     rule(
         "operation-renamed",
         "operationId changed",
-        B,
-        B,
-        "The wire is the same, but generated code calls the operation by its id and no longer compiles.",
+        S,
+        S,
+        "The wire is the same; who calls the operation by its id in generated code writes the new one.",
     ),
     rule(
         "operation-deprecated",

@@ -24,7 +24,8 @@ use quote::quote;
 use super::{Emitter, row_literal};
 use crate::{
     schema::{Graph, Schema, SchemaId, Types},
-    shape::{Body, Conj, Facts, Field, KindVariant, Struct, Tagged, TypeDef, TypeId, TypeRef},
+    shape::{Body, Field, KindVariant, Struct, Tagged, TypeDef, TypeId, TypeRef},
+    together::{Conj, Facts},
 };
 
 use self::focus::Focus;

@@ -9,7 +9,8 @@ use quote::quote;
 use super::Emitter;
 use crate::{
     schema::{Schema, SchemaId},
-    shape::{Body, Conj, Facts, Field, TypeDef, TypeRef},
+    shape::{Body, Field, TypeDef, TypeRef},
+    together::{Conj, Facts},
 };
 
 impl Emitter<'_> {

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     schema::{Graph, Schema, SchemaId},
-    shape::{Body, Conj, Shapes, TypeRef},
+    shape::{Body, Shapes, TypeRef},
     tables::TableSet,
+    together::Conj,
 };
 
 /// What enforces a constraint.

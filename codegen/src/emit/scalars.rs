@@ -23,10 +23,15 @@ impl Emitter<'_> {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
         let limits = self.limit_constants(def, inner);
-        let derives = self.derives(id);
+        let mut derives = self.derives(id);
         let (ordered, field, implementation) = match inner {
             TypeRef::String if def.secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
             TypeRef::Secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
+            // The order of their texts is not the order of time: equality is the macro's too.
+            TypeRef::String if self.is_moment(def) => {
+                derives = quote!(Clone, Debug);
+                (false, TypeRef::String, quote!(moment_newtype!(#name)))
+            }
             TypeRef::String => (true, TypeRef::String, quote!(string_newtype!(#name))),
             TypeRef::Int(_) => {
                 let int = self.ty(inner);
@@ -66,6 +71,12 @@ impl Emitter<'_> {
             },
             _ => false,
         }
+    }
+
+    /// Whether a text is an RFC 3339 date-time (JSON Schema Validation, 7.3.1).
+    fn is_moment(&self, def: &TypeDef) -> bool {
+        let facts = self.facts(&def.conj);
+        facts.members.iter().any(|&member| self.graph.schema(member).format.as_deref() == Some("date-time"))
     }
 
     /// The limits of a newtype as constants, for who lays out a form or cuts a text.

@@ -10,7 +10,8 @@ use crate::{
     emit::enforced::Enforcement,
     generate::Contract,
     schema::{Schema, SchemaId, Types},
-    shape::{Conj, Facts, Field, TypeRef},
+    shape::{Field, TypeRef},
+    together::{Conj, Facts},
 };
 
 /// One keyword of one schema.

@@ -5,7 +5,7 @@ use crate::{
     api::{Operation, Status},
     names,
     schema::SchemaId,
-    shape::Conj,
+    together::Conj,
 };
 
 impl Explainer<'_> {

@@ -4,7 +4,8 @@ use super::constraint::type_words;
 use crate::{
     generate::Contract,
     schema::Types,
-    shape::{Body, Conj, Facts, IntKind, TypeDef, TypeRef},
+    shape::{Body, IntKind, TypeDef, TypeRef},
+    together::{Conj, Facts},
 };
 
 /// The form of a type and what in the schema decided it.

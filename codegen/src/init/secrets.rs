@@ -7,7 +7,7 @@ use heck::ToSnakeCase as _;
 use crate::{
     generate::{Contract, selector},
     schema::{SchemaId, Types},
-    shape::{Conj, Facts},
+    together::{Conj, Facts},
 };
 
 /// Last words of a secret's name.

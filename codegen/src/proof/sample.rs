@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::{
     schema::{Graph, Schema, SchemaId, Types},
-    shape::{Conj, Facts, type_of},
+    together::{Conj, Facts, type_of},
 };
 
 /// How deep a value may nest; recursive schemas end there.

@@ -6,7 +6,8 @@ use crate::{
     drift::document::Writer,
     generate::Contract,
     schema::{Graph, SchemaId, Types},
-    shape::{Conj, Facts, TypeDef},
+    shape::TypeDef,
+    together::{Conj, Facts},
 };
 
 /// What the schemas of a type say together; `None` when an engine could misread it.

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use contract_runtime::Json;
 
 use super::{
-    Body, Conj, Facts, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef,
-    boxes, sweep,
+    Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
 };
 use crate::{
     config::UnboundedIntegers,
     names,
     schema::{Graph, Origin, Schema, SchemaId, Types},
+    together::{Conj, Facts},
 };
 
 /// What generated modules import and macros of the runtime name, beside what `names` keeps free.

@@ -7,12 +7,13 @@
 use contract_runtime::Json;
 
 use super::{
-    Body, Conj, Facts, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
+    Body, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
     build::{Shaper, kind_name},
 };
 use crate::{
     names,
     schema::{Origin, SchemaId, Types},
+    together::{Conj, Facts},
 };
 
 struct Branch {

@@ -421,7 +421,7 @@ fn operation(members: &str) -> String {
 }
 
 const OPERATIONS: &[Case] = &[
-    ("operation-renamed", r#""operationId":"a""#, r#""operationId":"b""#, B, B),
+    ("operation-renamed", r#""operationId":"a""#, r#""operationId":"b""#, S, S),
     ("operation-deprecated", r#""summary":"""#, r#""summary":"","deprecated":true"#, A, A),
     ("operation-undeprecated", r#""deprecated":true"#, r#""deprecated":false"#, A, A),
     ("operation-editorial", r#""summary":"a""#, r#""summary":"b""#, S, S),

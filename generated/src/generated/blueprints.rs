@@ -58,7 +58,7 @@ pub struct AddBlueprint {
 }
 
 impl Contract for AddBlueprint {
-    const VALIDATOR: Validator = schemas::validator(124);
+    const VALIDATOR: Validator = schemas::validator(125);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.r#ref.is_valid()
@@ -120,7 +120,7 @@ pub struct Blueprint {
 }
 
 impl Contract for Blueprint {
-    const VALIDATOR: Validator = schemas::validator(55);
+    const VALIDATOR: Validator = schemas::validator(56);
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.r#ref.is_valid()
@@ -167,7 +167,7 @@ pub struct BlueprintChangeSet {
 }
 
 impl Contract for BlueprintChangeSet {
-    const VALIDATOR: Validator = schemas::validator(102);
+    const VALIDATOR: Validator = schemas::validator(103);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -195,7 +195,7 @@ impl BlueprintKey {
 ::contract_runtime::string_newtype!(BlueprintKey);
 
 impl Contract for BlueprintKey {
-    const VALIDATOR: Validator = schemas::validator(63);
+    const VALIDATOR: Validator = schemas::validator(64);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -226,7 +226,7 @@ impl Contract for BlueprintKey {
 }
 
 impl Contract for BlueprintOp {
-    const VALIDATOR: Validator = schemas::validator(121);
+    const VALIDATOR: Validator = schemas::validator(122);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -277,13 +277,32 @@ pub struct BlueprintPage {
 }
 
 impl Contract for BlueprintPage {
-    const VALIDATOR: Validator = schemas::validator(451);
+    const VALIDATOR: Validator = schemas::validator(472);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self
+                .removed
+                .iter()
+                .all(|value| {
+                    if matches!(
+                        & value.removed_by.channel, super::shared::RemovalChannel::Client
+                    ) {
+                        value.removed_by.client_id.is_some()
+                            && value.removed_by.installation_id.is_some()
+                    } else {
+                        !matches!(
+                            & value.removed_by.channel,
+                            super::shared::RemovalChannel::Web |
+                            super::shared::RemovalChannel::App |
+                            super::shared::RemovalChannel::System
+                        )
+                            || !(value.removed_by.client_id.is_some()
+                                || value.removed_by.installation_id.is_some())
+                    }
+                }) && self.next_cursor.is_valid()
     }
 }
 
@@ -320,7 +339,7 @@ pub struct RemoveBlueprint {
 }
 
 impl Contract for RemoveBlueprint {
-    const VALIDATOR: Validator = schemas::validator(131);
+    const VALIDATOR: Validator = schemas::validator(132);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())

@@ -41,7 +41,7 @@ pub struct AmbiguousResult {
 }
 
 impl Contract for AmbiguousResult {
-    const VALIDATOR: Validator = schemas::validator(572);
+    const VALIDATOR: Validator = schemas::validator(599);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && !self.candidates.is_empty()
@@ -80,7 +80,7 @@ pub struct LocationList {
 }
 
 impl Contract for LocationList {
-    const VALIDATOR: Validator = schemas::validator(317);
+    const VALIDATOR: Validator = schemas::validator(323);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
@@ -119,7 +119,7 @@ pub struct ResolveRequest {
 }
 
 impl Contract for ResolveRequest {
-    const VALIDATOR: Validator = schemas::validator(555);
+    const VALIDATOR: Validator = schemas::validator(582);
 
     fn is_valid(&self) -> bool {
         !self.refs.is_empty() && self.refs.len() <= 500
@@ -163,7 +163,7 @@ pub struct ResolveResponse {
 }
 
 impl Contract for ResolveResponse {
-    const VALIDATOR: Validator = schemas::validator(559);
+    const VALIDATOR: Validator = schemas::validator(586);
 
     fn is_valid(&self) -> bool {
         !self.results.is_empty() && self.results.len() <= 500
@@ -198,14 +198,14 @@ impl Contract for ResolveResponse {
 }
 
 impl Contract for ResolveResult {
-    const VALIDATOR: Validator = schemas::validator(564);
+    const VALIDATOR: Validator = schemas::validator(591);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Resolved(value) => value.is_valid(),
             Self::Ambiguous(value) => value.is_valid(),
             Self::Unmatched(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(564).is_valid(value),
+            Self::Unknown(value) => schemas::validator(591).is_valid(value),
         }
     }
 }
@@ -241,7 +241,7 @@ pub struct ResolvedResult {
 }
 
 impl Contract for ResolvedResult {
-    const VALIDATOR: Validator = schemas::validator(568);
+    const VALIDATOR: Validator = schemas::validator(595);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && self.r#ref.is_valid()
@@ -276,7 +276,7 @@ pub struct UnmatchedResult {
 }
 
 impl Contract for UnmatchedResult {
-    const VALIDATOR: Validator = schemas::validator(577);
+    const VALIDATOR: Validator = schemas::validator(604);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499

@@ -14,7 +14,7 @@ pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
 ///
 /// **Scopes.** A route passes only when its scope is in the token and the registry grants it to the client, otherwise `403 SCOPE_MISSING`. Where an operation lists several security requirements, any one of them is enough. `x-optional-scopes` on an operation names scopes that it does not need but that add to its answer; it is the only extension of this document.
 ///
-/// **Bodies** are JSON sent with `Content-Type: application/json`, at most 2 MiB by default, each described by a JSON Schema 2020-12 file named by its absolute `$id` and served below `/exchange/v1/schemas/`. Undeclared fields are accepted in requests and reported as a warning `UNKNOWN_FIELD` where the answer has warnings. Timestamps are RFC 3339 in UTC; keys, ids and cursors are opaque.
+/// **Bodies** are JSON sent with `Content-Type: application/json`, at most 2 MiB by default, each described by a JSON Schema 2020-12 file named by its absolute `$id` and served below `/exchange/v1/schemas/`. Undeclared fields are accepted in requests and reported as a warning `UNKNOWN_FIELD` where the answer has warnings. Timestamps are RFC 3339 in UTC: compare moments, never texts. Keys, ids and cursors are opaque.
 ///
 /// **Refusals** are problems (RFC 9457) with a `code`; a client that does not know a code handles it by its status. `errors` holds at most 50 JSON Pointers with the violated keyword or a message, never a value. Where a `Retry-After` is sent it is the least time to wait; otherwise back off from 5 seconds, doubling up to 5 minutes, with jitter.
 ///
@@ -22,7 +22,7 @@ pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
 ///
 /// **Methods.** HEAD answers as GET without a body, OPTIONS answers `204` with `Allow`; any other method or path is `404 NOT_FOUND`.
 ///
-/// **Versioning.** The version is in the path; every change within v1 is additive. Expect unknown fields, codes and enumeration values.
+/// **Versioning.** The version is in the path; every change within v1 is additive. No property is removed, not even an optional one, none becomes required, no enumeration is closed and no bound narrowed; `operationId` is a name for programmers and may change. Expect unknown fields, codes and enumeration values.
 ///
 /// Cloning is cheap and shares the transport.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ impl Client {
 
     /// Label this installation.
     ///
-    /// Sets the label that the member sees after the client's registered name on the Connected applications page. The last label wins; call again when the member changes it. `installationId`, `firstSeenAt` and `lastSeenAt` are ignored on input.
+    /// Sets the label that the member sees after the client's registered name on the Connected applications page. The last label wins; call again when the member changes it. `installationId`, `firstSeenAt` and `lastSeenAt` are ignored on input, whatever they hold.
     ///
-    /// A label is chosen by the member and is never a host or computer name. The server normalises it to NFC and checks it again: a label that breaks the rule only then is `400 SCHEMA_INVALID` without `errors`.
+    /// A label is chosen by the member and is never a host or computer name. Compose it (NFC) before checking and sending: the server does so and checks again, and a label that breaks the rule only then is `400 SCHEMA_INVALID` without `errors`.
     ///
     /// Needs no idempotency key and counts nothing against the daily write quota.
     ///
@@ -104,8 +104,8 @@ impl Client {
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn installation_label(
         &self,
-        body: &super::types::Installation,
-    ) -> Result<Answer<super::types::InstallationRecord>, Error<super::types::Problem>> {
+        body: &super::types::LabelledInstallation,
+    ) -> Result<Answer<super::types::Installation>, Error<super::types::Problem>> {
         let request = self
             .core
             .request(OperationId::InstallationLabel.operation())
@@ -235,8 +235,8 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query, 1 to 128 characters; matches `^[A-Za-z0-9._:-]+$`. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page.
+    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
+    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// # Errors
     ///
@@ -321,8 +321,8 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query, 1 to 128 characters; matches `^[A-Za-z0-9._:-]+$`. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page.
+    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
+    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// # Errors
     ///
@@ -409,8 +409,8 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query, 1 to 128 characters; matches `^[A-Za-z0-9._:-]+$`. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page.
+    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
+    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// # Errors
     ///
@@ -528,8 +528,8 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query, 1 to 128 characters; matches `^[A-Za-z0-9._:-]+$`. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page.
+    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
+    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// # Errors
     ///
@@ -574,7 +574,7 @@ impl Client {
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn org_stock_members(
         &self,
-        unit: &str,
+        unit: &super::types::UnitId,
     ) -> Result<Answer<super::types::OrgStockMembers>, Error<super::types::Problem>> {
         let request = self
             .core
@@ -751,29 +751,36 @@ impl Client {
 
     /// Read this document.
     ///
-    /// This OpenAPI document, served unchanged.
+    /// This OpenAPI document, served unchanged. `304` answers a matching `If-None-Match`.
     ///
     /// Anonymous: no token and no proof; the answer carries no `DPoP-Nonce`. The limit of 120 requests per minute per source address applies.
     ///
     /// `GET /exchange/v1/openapi.json`.
     ///
+    /// # Arguments
+    ///
+    /// * `if_none_match`: `If-None-Match` header. The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
+    ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub async fn contract_openapi(
         &self,
+        if_none_match: Option<&str>,
     ) -> Result<
-        Answer<::contract_runtime::Map<::contract_runtime::Json>>,
+        Answer<Option<::contract_runtime::Map<::contract_runtime::Json>>>,
         Error<super::types::Problem>,
     > {
         let request = self
             .core
             .request(OperationId::ContractOpenapi.operation())
+            .header("If-None-Match", if_none_match)
             .accept("application/json, application/problem+json");
         let response = self.core.send(request).await?;
         match response.status() {
-            200 => response.json(),
+            200 | 304 => response.json_or_nothing(),
             400..=599 => response.refusal(),
             _ => response.undocumented(),
         }
@@ -781,7 +788,7 @@ impl Client {
 
     /// Read a schema file.
     ///
-    /// One JSON Schema 2020-12 file of the contract, served unchanged. Its `$id` is the address under which this document refers to it. An unknown name is `404 NOT_FOUND`.
+    /// One JSON Schema 2020-12 file of the contract, served unchanged. Its `$id` is the address under which this document refers to it. `304` answers a matching `If-None-Match`; an unknown name is `404 NOT_FOUND`.
     ///
     /// Anonymous: no token and no proof; the answer carries no `DPoP-Nonce`. The limit of 120 requests per minute per source address applies.
     ///
@@ -790,6 +797,7 @@ impl Client {
     /// # Arguments
     ///
     /// * `name`: `name` in the path, 1 to 64 characters; matches `^[a-z0-9]+(-[a-z0-9]+)*$`. The name of a schema file, without `.schema.json`.
+    /// * `if_none_match`: `If-None-Match` header. The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
     ///
     /// # Errors
     ///
@@ -799,18 +807,20 @@ impl Client {
     pub async fn contract_schema(
         &self,
         name: &str,
+        if_none_match: Option<&str>,
     ) -> Result<
-        Answer<::contract_runtime::Map<::contract_runtime::Json>>,
+        Answer<Option<::contract_runtime::Map<::contract_runtime::Json>>>,
         Error<super::types::Problem>,
     > {
         let request = self
             .core
             .request(OperationId::ContractSchema.operation())
             .path("name", name)
+            .header("If-None-Match", if_none_match)
             .accept("application/schema+json, application/problem+json");
         let response = self.core.send(request).await?;
         match response.status() {
-            200 => response.json(),
+            200 | 304 => response.json_or_nothing(),
             400..=599 => response.refusal(),
             _ => response.undocumented(),
         }

@@ -13,7 +13,7 @@
         DpopRequired = "DPOP_REQUIRED",
         /// On use_dpop_nonce retry once with the answer's nonce, a write under the same key; on invalid_dpop_proof correct the clock once if it is off, otherwise stop.
         DpopInvalid = "DPOP_INVALID",
-        /// Wait at least Retry-After (until the member's earliest live proof no longer counts), send a new proof, and send more slowly.
+        /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
         DpopProofLimit = "DPOP_PROOF_LIMIT",
         /// Wait Retry-After and send a new proof; 60 s for a store or a draft that cannot be staged, 30 s when the quota cannot be counted, 5 s for the identity provider (no nonce), computed for the global proof cap.
         ServiceUnavailable = "SERVICE_UNAVAILABLE",
@@ -223,7 +223,7 @@ impl Code {
                         action: Action::WaitAndResend,
                         challenges: &[],
                         retired: false,
-                        note: "Wait at least Retry-After (until the member's earliest live proof no longer counts), send a new proof, and send more slowly.",
+                        note: "Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.",
                     }
                 }
                 Self::ServiceUnavailable => {

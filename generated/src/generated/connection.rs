@@ -35,7 +35,7 @@ pub struct AccountCheckRequest {
 }
 
 impl Contract for AccountCheckRequest {
-    const VALIDATOR: Validator = schemas::validator(47);
+    const VALIDATOR: Validator = schemas::validator(48);
 
     fn is_valid(&self) -> bool {
         self.handle.is_valid()
@@ -69,7 +69,7 @@ pub struct AccountCheckResponse {
 }
 
 impl Contract for AccountCheckResponse {
-    const VALIDATOR: Validator = schemas::validator(50);
+    const VALIDATOR: Validator = schemas::validator(51);
 
     fn is_valid(&self) -> bool {
         self.result.is_valid()
@@ -88,7 +88,7 @@ impl Contract for AccountCheckResponse {
 }
 
 impl Contract for AccountCheckResult {
-    const VALIDATOR: Validator = schemas::validator(52);
+    const VALIDATOR: Validator = schemas::validator(53);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -114,7 +114,7 @@ impl AccountHandle {
 ::contract_runtime::string_newtype!(AccountHandle);
 
 impl Contract for AccountHandle {
-    const VALIDATOR: Validator = schemas::validator(49);
+    const VALIDATOR: Validator = schemas::validator(50);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 3) && char_count_at_most(&self.0, 60)
@@ -157,7 +157,7 @@ pub struct Deprecation {
 }
 
 impl Contract for Deprecation {
-    const VALIDATOR: Validator = schemas::validator(597);
+    const VALIDATOR: Validator = schemas::validator(624);
 
     fn is_valid(&self) -> bool {
         !self.feature.is_empty() && char_count_at_most(&self.feature, 200)
@@ -168,7 +168,7 @@ impl Contract for Deprecation {
 
 /// Installation.
 ///
-/// One client on one device for one member, identified by its DPoP key. A request needs only `label`; the other fields are the server's and ignored on input.
+/// One client on one device for one member, identified by its DPoP key.
 ///
 /// Schema: `installation.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -176,20 +176,19 @@ pub struct Installation {
     /// What the member calls this installation. The last label wins.
     pub label: InstallationLabel,
     /// The server's id of this installation.
-    pub installation_id: Option<InstallationId>,
+    pub installation_id: InstallationId,
     /// When the installation first called.
-    pub first_seen_at: Option<Timestamp>,
+    pub first_seen_at: Timestamp,
     /// When the installation last called; moves forward at most every five minutes.
-    pub last_seen_at: Option<Timestamp>,
+    pub last_seen_at: Timestamp,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     Installation {
-        required { label = "label" }
-        optional {
-            installation_id = "installationId", first_seen_at = "firstSeenAt",
+        required {
+            label = "label", installation_id = "installationId", first_seen_at = "firstSeenAt",
             last_seen_at = "lastSeenAt",
         }
         extra undeclared
@@ -198,8 +197,8 @@ pub struct Installation {
 
 ::contract_runtime::builder! {
     Installation InstallationBuilder {
-        required { label: one InstallationLabel = "label" }
-        optional {
+        required {
+            label: one InstallationLabel = "label",
             installation_id: one InstallationId = "installationId",
             first_seen_at: one Timestamp = "firstSeenAt",
             last_seen_at: one Timestamp = "lastSeenAt",
@@ -208,13 +207,11 @@ pub struct Installation {
 }
 
 impl Contract for Installation {
-    const VALIDATOR: Validator = schemas::validator(284);
+    const VALIDATOR: Validator = schemas::validator(287);
 
     fn is_valid(&self) -> bool {
-        self.label.is_valid()
-            && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
-            && self.first_seen_at.as_ref().is_none_or(|value| value.is_valid())
-            && self.last_seen_at.as_ref().is_none_or(|value| value.is_valid())
+        self.label.is_valid() && self.installation_id.is_valid()
+            && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
     }
 }
 
@@ -237,16 +234,16 @@ impl InstallationId {
 ::contract_runtime::string_newtype!(InstallationId);
 
 impl Contract for InstallationId {
-    const VALIDATOR: Validator = schemas::validator(290);
+    const VALIDATOR: Validator = schemas::validator(298);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
 }
 
-/// A name chosen by the member, never a host or computer name, counted in code points. Letters, digits, `.`, `_` and the ASCII hyphen-minus; spaces only between them. The server normalises it to NFC and checks again.
+/// A name chosen by the member, never a host or computer name, counted in code points. Letters and digits of any script without combining marks, `.`, `_` and the ASCII hyphen-minus; spaces anywhere but first. Compose it (NFC) before checking and sending: the server does so and checks again.
 ///
-/// Limits: 1 to 40 characters; matches `^[\p{L}\p{N}._-](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}._-])?$`.
+/// Limits: 1 to 40 characters; matches `^[\p{L}\p{N}._-][\p{L}\p{N} ._-]*$`.
 ///
 /// Schema: `installation.schema.json#/$defs/installationLabel`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -263,7 +260,7 @@ impl InstallationLabel {
 ::contract_runtime::string_newtype!(InstallationLabel);
 
 impl Contract for InstallationLabel {
-    const VALIDATOR: Validator = schemas::validator(289);
+    const VALIDATOR: Validator = schemas::validator(297);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 40)
@@ -271,27 +268,28 @@ impl Contract for InstallationLabel {
     }
 }
 
-/// An installation as answered: complete.
+/// An installation as a client labels it: only the label counts. The other members of an installation may come along, hold anything and are ignored, so that an answer can be sent back.
 ///
-/// Schema: `installation.schema.json#/$defs/installationRecord`.
+/// Schema: `installation.schema.json#/$defs/labelledInstallation`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct InstallationRecord {
+pub struct LabelledInstallation {
     /// What the member calls this installation. The last label wins.
     pub label: InstallationLabel,
-    /// The server's id of this installation.
-    pub installation_id: InstallationId,
-    /// When the installation first called.
-    pub first_seen_at: Timestamp,
-    /// When the installation last called; moves forward at most every five minutes.
-    pub last_seen_at: Timestamp,
+    /// The server's own; ignored.
+    pub installation_id: Option<Json>,
+    /// The server's own; ignored.
+    pub first_seen_at: Option<Json>,
+    /// The server's own; ignored.
+    pub last_seen_at: Option<Json>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
-    InstallationRecord {
-        required {
-            label = "label", installation_id = "installationId", first_seen_at = "firstSeenAt",
+    LabelledInstallation {
+        required { label = "label" }
+        optional {
+            installation_id = "installationId", first_seen_at = "firstSeenAt",
             last_seen_at = "lastSeenAt",
         }
         extra undeclared
@@ -299,22 +297,32 @@ pub struct InstallationRecord {
 }
 
 ::contract_runtime::builder! {
-    InstallationRecord InstallationRecordBuilder {
-        required {
-            label: one InstallationLabel = "label",
-            installation_id: one InstallationId = "installationId",
-            first_seen_at: one Timestamp = "firstSeenAt",
-            last_seen_at: one Timestamp = "lastSeenAt",
+    LabelledInstallation LabelledInstallationBuilder {
+        required { label: one InstallationLabel = "label" }
+        optional {
+            installation_id: one Json = "installationId", first_seen_at: one Json = "firstSeenAt",
+            last_seen_at: one Json = "lastSeenAt",
         }
     }
 }
 
-impl Contract for InstallationRecord {
-    const VALIDATOR: Validator = schemas::validator(291);
+impl Contract for LabelledInstallation {
+    const VALIDATOR: Validator = schemas::validator(292);
 
     fn is_valid(&self) -> bool {
-        self.label.is_valid() && self.installation_id.is_valid()
-            && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
+        self.label.is_valid()
+            && self
+                .installation_id
+                .as_ref()
+                .is_none_or(|value| schemas::validator(294).is_valid(value))
+            && self
+                .first_seen_at
+                .as_ref()
+                .is_none_or(|value| schemas::validator(295).is_valid(value))
+            && self
+                .last_seen_at
+                .as_ref()
+                .is_none_or(|value| schemas::validator(296).is_valid(value))
     }
 }
 
@@ -380,7 +388,7 @@ pub struct ServiceDocument {
 }
 
 impl Contract for ServiceDocument {
-    const VALIDATOR: Validator = schemas::validator(580);
+    const VALIDATOR: Validator = schemas::validator(607);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.api_version, 16)
@@ -390,7 +398,7 @@ impl Contract for ServiceDocument {
             && self
                 .capabilities
                 .iter()
-                .all(|value| contract::holds(value, schemas::validator(583)))
+                .all(|value| contract::holds(value, schemas::validator(610)))
             && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && self.limits.is_valid() && self.deprecations.len() <= 100
             && self.deprecations.iter().all(|value| value.is_valid())
@@ -444,7 +452,7 @@ pub struct ServiceLimits {
 }
 
 impl Contract for ServiceLimits {
-    const VALIDATOR: Validator = schemas::validator(593);
+    const VALIDATOR: Validator = schemas::validator(620);
 
     fn is_valid(&self) -> bool {
         self.batch_max_ops >= 1 && self.batch_max_ops <= 500

@@ -20,7 +20,7 @@ use super::{
 }
 
 impl Contract for DemandReason {
-    const VALIDATOR: Validator = schemas::validator(366);
+    const VALIDATOR: Validator = schemas::validator(372);
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -42,7 +42,7 @@ impl Contract for DemandReason {
 }
 
 impl Contract for DemandSource {
-    const VALIDATOR: Validator = schemas::validator(365);
+    const VALIDATOR: Validator = schemas::validator(371);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -84,7 +84,7 @@ pub struct ItemDemand {
 }
 
 impl Contract for ItemDemand {
-    const VALIDATOR: Validator = schemas::validator(361);
+    const VALIDATOR: Validator = schemas::validator(367);
 
     fn is_valid(&self) -> bool {
         self.item.is_valid() && self.open_quantity.is_valid()
@@ -134,7 +134,7 @@ pub struct MaterialDemand {
 }
 
 impl Contract for MaterialDemand {
-    const VALIDATOR: Validator = schemas::validator(354);
+    const VALIDATOR: Validator = schemas::validator(360);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid() && self.raw_refs.len() <= 20
@@ -188,7 +188,7 @@ pub struct OrgDemand {
 }
 
 impl Contract for OrgDemand {
-    const VALIDATOR: Validator = schemas::validator(343);
+    const VALIDATOR: Validator = schemas::validator(349);
 
     fn is_valid(&self) -> bool {
         self.updated_at.is_valid() && self.materials.len() <= 5000

@@ -62,7 +62,7 @@ pub struct BlueprintDraft {
 }
 
 impl Contract for BlueprintDraft {
-    const VALIDATOR: Validator = schemas::validator(53);
+    const VALIDATOR: Validator = schemas::validator(54);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.format_version, 16)
@@ -84,7 +84,7 @@ impl Contract for BlueprintDraft {
     }
 }
 
-::contract_runtime::contract!(BlueprintDraftFormat = schemas::validator(266));
+::contract_runtime::contract!(BlueprintDraftFormat = schemas::validator(269));
 
 ::contract_runtime::open_enum! {
     /// Kind of a draft. Kinds may be added: keep an unknown one as text.
@@ -97,7 +97,7 @@ impl Contract for BlueprintDraft {
 }
 
 impl Contract for DraftKind {
-    const VALIDATOR: Validator = schemas::validator(262);
+    const VALIDATOR: Validator = schemas::validator(265);
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -142,7 +142,7 @@ pub struct DraftResult {
 }
 
 impl Contract for DraftResult {
-    const VALIDATOR: Validator = schemas::validator(256);
+    const VALIDATOR: Validator = schemas::validator(259);
 
     fn is_valid(&self) -> bool {
         self.frontend_url.is_valid() && self.handoff_id.is_valid()
@@ -152,7 +152,7 @@ impl Contract for DraftResult {
 
 /// Envelope.
 ///
-/// Blueprints in a file, or in the body of a draft. It carries no handle, player name, folder or file path. The web import takes files up to 8 MiB and ignores `generator`, `generatedAt`, `provenance` and extensions.
+/// Blueprints in a file, or in the body of a draft. It carries no handle, player name, folder or file path. The web import takes files up to 8 MiB, reads only `format`, `formatVersion` and the `ref` and `acquiredAt` of the items, and ignores everything else, whatever it holds; the draft route checks this schema.
 ///
 /// Schema: `envelope.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -204,7 +204,7 @@ pub struct Envelope {
 }
 
 impl Contract for Envelope {
-    const VALIDATOR: Validator = schemas::validator(265);
+    const VALIDATOR: Validator = schemas::validator(268);
 
     fn is_valid(&self) -> bool {
         self
@@ -259,7 +259,7 @@ pub struct EnvelopeItem {
 }
 
 impl Contract for EnvelopeItem {
-    const VALIDATOR: Validator = schemas::validator(276);
+    const VALIDATOR: Validator = schemas::validator(279);
 
     fn is_valid(&self) -> bool {
         self.r#ref.is_valid()
@@ -285,7 +285,7 @@ impl FrontendUrl {
 ::contract_runtime::secret_newtype!(FrontendUrl);
 
 impl Contract for FrontendUrl {
-    const VALIDATOR: Validator = schemas::validator(260);
+    const VALIDATOR: Validator = schemas::validator(263);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(self.0.expose(), 2048)
@@ -324,7 +324,7 @@ pub struct GeneratorInfo {
 }
 
 impl Contract for GeneratorInfo {
-    const VALIDATOR: Validator = schemas::validator(273);
+    const VALIDATOR: Validator = schemas::validator(276);
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 100)
@@ -351,7 +351,7 @@ impl HandoffId {
 ::contract_runtime::secret_newtype!(HandoffId);
 
 impl Contract for HandoffId {
-    const VALIDATOR: Validator = schemas::validator(261);
+    const VALIDATOR: Validator = schemas::validator(264);
 
     fn is_valid(&self) -> bool {
         !self.0.expose().is_empty() && char_count_at_most(self.0.expose(), 128)
@@ -368,7 +368,7 @@ impl Contract for HandoffId {
 }
 
 impl Contract for PanelType {
-    const VALIDATOR: Validator = schemas::validator(537);
+    const VALIDATOR: Validator = schemas::validator(564);
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -439,7 +439,7 @@ pub struct RefineryDraft {
 }
 
 impl Contract for RefineryDraft {
-    const VALIDATOR: Validator = schemas::validator(513);
+    const VALIDATOR: Validator = schemas::validator(540);
 
     fn is_valid(&self) -> bool {
         self.orders.len() <= 5 && self.orders.iter().all(|value| value.is_valid())
@@ -523,7 +523,7 @@ pub struct RefineryGood {
 }
 
 impl Contract for RefineryGood {
-    const VALIDATOR: Validator = schemas::validator(540);
+    const VALIDATOR: Validator = schemas::validator(567);
 
     fn is_valid(&self) -> bool {
         self.input_quantity >= Number::int(0)
@@ -629,7 +629,7 @@ pub struct RefineryOrder {
 }
 
 impl Contract for RefineryOrder {
-    const VALIDATOR: Validator = schemas::validator(522);
+    const VALIDATOR: Validator = schemas::validator(549);
 
     fn is_valid(&self) -> bool {
         self.panel_type.is_valid() && !self.goods.is_empty() && self.goods.len() <= 100
@@ -715,7 +715,7 @@ pub struct SourceImage {
 }
 
 impl Contract for SourceImage {
-    const VALIDATOR: Validator = schemas::validator(549);
+    const VALIDATOR: Validator = schemas::validator(576);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 255)

@@ -25,6 +25,12 @@ const IDEMPOTENCY_KEY_PARAMETER: Parameter = Parameter {
     ..Parameter::HEADER
 };
 
+const IF_NONE_MATCH_PARAMETER: Parameter = Parameter {
+    name: "If-None-Match",
+    validator: Some(|| super::schemas::validator(35)),
+    ..Parameter::HEADER
+};
+
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
     Operation {
@@ -434,9 +440,9 @@ pub static OPERATIONS: &[Operation] = &[
         scopes: &[],
         idempotent: false,
         deprecated: false,
-        parameters: &[],
+        parameters: &[IF_NONE_MATCH_PARAMETER],
         body: None,
-        success: &[200],
+        success: &[200, 304],
         servers: &[],
     },
     Operation {
@@ -450,6 +456,7 @@ pub static OPERATIONS: &[Operation] = &[
         idempotent: false,
         deprecated: false,
         parameters: &[
+            IF_NONE_MATCH_PARAMETER,
             Parameter {
                 name: "name",
                 validator: Some(|| super::schemas::validator(32)),
@@ -457,7 +464,7 @@ pub static OPERATIONS: &[Operation] = &[
             },
         ],
         body: None,
-        success: &[200],
+        success: &[200, 304],
         servers: &[],
     },
 ];

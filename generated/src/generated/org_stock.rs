@@ -91,7 +91,7 @@ pub struct BookIn {
 }
 
 impl Contract for BookIn {
-    const VALIDATOR: Validator = schemas::validator(207);
+    const VALIDATOR: Validator = schemas::validator(210);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -170,7 +170,7 @@ pub struct BookOut {
 }
 
 impl Contract for BookOut {
-    const VALIDATOR: Validator = schemas::validator(222);
+    const VALIDATOR: Validator = schemas::validator(225);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -219,7 +219,7 @@ pub struct EarmarkSplit {
 }
 
 impl Contract for EarmarkSplit {
-    const VALIDATOR: Validator = schemas::validator(411);
+    const VALIDATOR: Validator = schemas::validator(417);
 
     fn is_valid(&self) -> bool {
         self.job_orders.is_valid() && self.missions.is_valid()
@@ -245,7 +245,7 @@ impl EntryId {
 ::contract_runtime::string_newtype!(EntryId);
 
 impl Contract for EntryId {
-    const VALIDATOR: Validator = schemas::validator(385);
+    const VALIDATOR: Validator = schemas::validator(391);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -268,7 +268,7 @@ impl EntryVersion {
 ::contract_runtime::int_newtype!(EntryVersion, i64);
 
 impl Contract for EntryVersion {
-    const VALIDATOR: Validator = schemas::validator(386);
+    const VALIDATOR: Validator = schemas::validator(392);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -299,13 +299,13 @@ impl Contract for EntryVersion {
 }
 
 impl Contract for Holder {
-    const VALIDATOR: Validator = schemas::validator(390);
+    const VALIDATOR: Validator = schemas::validator(396);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::NamedHolder(value) => value.is_valid(),
             Self::WithheldHolder(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(390).is_valid(value),
+            Self::Unknown(value) => schemas::validator(396).is_valid(value),
         }
     }
 }
@@ -329,7 +329,7 @@ impl HolderRef {
 ::contract_runtime::string_newtype!(HolderRef);
 
 impl Contract for HolderRef {
-    const VALIDATOR: Validator = schemas::validator(389);
+    const VALIDATOR: Validator = schemas::validator(395);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -349,7 +349,7 @@ pub struct JobOrderEarmark {
     pub number: Option<i64>,
     /// The reserved part, in the lot's unit.
     pub quantity: Quantity,
-    /// The reserved part counts as delivered to the job order.
+    /// The job order took its share.
     pub delivered: bool,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
@@ -375,7 +375,7 @@ pub struct JobOrderEarmark {
 }
 
 impl Contract for JobOrderEarmark {
-    const VALIDATOR: Validator = schemas::validator(402);
+    const VALIDATOR: Validator = schemas::validator(408);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.number.as_ref().is_none_or(|value| *value >= 1)
@@ -402,7 +402,7 @@ impl JobOrderId {
 ::contract_runtime::string_newtype!(JobOrderId);
 
 impl Contract for JobOrderId {
-    const VALIDATOR: Validator = schemas::validator(387);
+    const VALIDATOR: Validator = schemas::validator(393);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -437,7 +437,7 @@ pub struct JobOrderShare {
 }
 
 impl Contract for JobOrderShare {
-    const VALIDATOR: Validator = schemas::validator(201);
+    const VALIDATOR: Validator = schemas::validator(204);
 
     fn is_valid(&self) -> bool {
         self.job_order.is_valid() && self.quantity.is_valid()
@@ -486,7 +486,7 @@ pub struct MarkStolen {
 }
 
 impl Contract for MarkStolen {
-    const VALIDATOR: Validator = schemas::validator(251);
+    const VALIDATOR: Validator = schemas::validator(254);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -529,7 +529,7 @@ pub struct MissionEarmark {
 }
 
 impl Contract for MissionEarmark {
-    const VALIDATOR: Validator = schemas::validator(407);
+    const VALIDATOR: Validator = schemas::validator(413);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid()
@@ -560,7 +560,7 @@ impl MissionId {
 ::contract_runtime::string_newtype!(MissionId);
 
 impl Contract for MissionId {
-    const VALIDATOR: Validator = schemas::validator(388);
+    const VALIDATOR: Validator = schemas::validator(394);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -595,7 +595,7 @@ pub struct MissionShare {
 }
 
 impl Contract for MissionShare {
-    const VALIDATOR: Validator = schemas::validator(204);
+    const VALIDATOR: Validator = schemas::validator(207);
 
     fn is_valid(&self) -> bool {
         self.mission.is_valid() && self.quantity.is_valid()
@@ -672,7 +672,7 @@ pub struct MoveHolder {
 }
 
 impl Contract for MoveHolder {
-    const VALIDATOR: Validator = schemas::validator(235);
+    const VALIDATOR: Validator = schemas::validator(238);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -761,7 +761,7 @@ pub struct MoveLocation {
 }
 
 impl Contract for MoveLocation {
-    const VALIDATOR: Validator = schemas::validator(230);
+    const VALIDATOR: Validator = schemas::validator(233);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -831,7 +831,7 @@ pub struct MovePool {
 }
 
 impl Contract for MovePool {
-    const VALIDATOR: Validator = schemas::validator(241);
+    const VALIDATOR: Validator = schemas::validator(244);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -871,7 +871,7 @@ pub struct NamedHolder {
 }
 
 impl Contract for NamedHolder {
-    const VALIDATOR: Validator = schemas::validator(393);
+    const VALIDATOR: Validator = schemas::validator(399);
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
@@ -898,7 +898,7 @@ impl OrgLotKey {
 ::contract_runtime::string_newtype!(OrgLotKey);
 
 impl Contract for OrgLotKey {
-    const VALIDATOR: Validator = schemas::validator(421);
+    const VALIDATOR: Validator = schemas::validator(427);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -941,7 +941,7 @@ pub struct OrgStockChangeSet {
 }
 
 impl Contract for OrgStockChangeSet {
-    const VALIDATOR: Validator = schemas::validator(114);
+    const VALIDATOR: Validator = schemas::validator(115);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -1011,7 +1011,7 @@ pub struct OrgStockEntry {
 }
 
 impl Contract for OrgStockEntry {
-    const VALIDATOR: Validator = schemas::validator(369);
+    const VALIDATOR: Validator = schemas::validator(375);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.version.is_valid() && self.holder.is_valid()
@@ -1024,7 +1024,7 @@ impl Contract for OrgStockEntry {
             && (!(match &self.holder {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
-                Holder::Unknown(value) => schemas::validator(381).is_valid(value),
+                Holder::Unknown(value) => schemas::validator(387).is_valid(value),
             }) || self.note.is_none())
     }
 }
@@ -1093,7 +1093,7 @@ pub struct OrgStockLot {
 }
 
 impl Contract for OrgStockLot {
-    const VALIDATOR: Validator = schemas::validator(414);
+    const VALIDATOR: Validator = schemas::validator(420);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid()
@@ -1142,7 +1142,7 @@ pub struct OrgStockMembers {
 }
 
 impl Contract for OrgStockMembers {
-    const VALIDATOR: Validator = schemas::validator(422);
+    const VALIDATOR: Validator = schemas::validator(428);
 
     fn is_valid(&self) -> bool {
         self.unit.is_valid() && self.items.len() <= 10000
@@ -1183,7 +1183,7 @@ impl Contract for OrgStockMembers {
 }
 
 impl Contract for OrgStockOp {
-    const VALIDATOR: Validator = schemas::validator(178);
+    const VALIDATOR: Validator = schemas::validator(181);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -1246,7 +1246,7 @@ pub struct OrgStockPage {
 }
 
 impl Contract for OrgStockPage {
-    const VALIDATOR: Validator = schemas::validator(463);
+    const VALIDATOR: Validator = schemas::validator(490);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
@@ -1287,7 +1287,7 @@ pub struct RosterMember {
 }
 
 impl Contract for RosterMember {
-    const VALIDATOR: Validator = schemas::validator(426);
+    const VALIDATOR: Validator = schemas::validator(432);
 
     fn is_valid(&self) -> bool {
         self.r#ref.is_valid() && !self.name.is_empty()
@@ -1363,7 +1363,7 @@ pub struct SellStock {
 }
 
 impl Contract for SellStock {
-    const VALIDATOR: Validator = schemas::validator(225);
+    const VALIDATOR: Validator = schemas::validator(228);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -1427,7 +1427,7 @@ pub struct SetNote {
 }
 
 impl Contract for SetNote {
-    const VALIDATOR: Validator = schemas::validator(247);
+    const VALIDATOR: Validator = schemas::validator(250);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -1455,7 +1455,7 @@ pub struct WithheldHolder {
 ::contract_runtime::builder! { WithheldHolder WithheldHolderBuilder {} }
 
 impl Contract for WithheldHolder {
-    const VALIDATOR: Validator = schemas::validator(397);
+    const VALIDATOR: Validator = schemas::validator(403);
 
     fn is_valid(&self) -> bool {
         !(self.extra.contains_key("name") || self.extra.contains_key("ref"))

@@ -48,7 +48,7 @@ pub struct OrgUnit {
 }
 
 impl Contract for OrgUnit {
-    const VALIDATOR: Validator = schemas::validator(432);
+    const VALIDATOR: Validator = schemas::validator(438);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()
@@ -70,7 +70,7 @@ impl Contract for OrgUnit {
 }
 
 impl Contract for OrgUnitKind {
-    const VALIDATOR: Validator = schemas::validator(441);
+    const VALIDATOR: Validator = schemas::validator(447);
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -111,7 +111,7 @@ pub struct OrgUnitList {
 }
 
 impl Contract for OrgUnitList {
-    const VALIDATOR: Validator = schemas::validator(429);
+    const VALIDATOR: Validator = schemas::validator(435);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && contract::all_distinct(&self.items)
@@ -138,7 +138,7 @@ impl UnitId {
 ::contract_runtime::string_newtype!(UnitId);
 
 impl Contract for UnitId {
-    const VALIDATOR: Validator = schemas::validator(437);
+    const VALIDATOR: Validator = schemas::validator(443);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -169,7 +169,7 @@ pub struct UnitRef {
 }
 
 impl Contract for UnitRef {
-    const VALIDATOR: Validator = schemas::validator(438);
+    const VALIDATOR: Validator = schemas::validator(444);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()

@@ -24,7 +24,7 @@ impl ConfirmationUrl {
 ::contract_runtime::secret_newtype!(ConfirmationUrl);
 
 impl Contract for ConfirmationUrl {
-    const VALIDATOR: Validator = schemas::validator(494);
+    const VALIDATOR: Validator = schemas::validator(521);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(self.0.expose(), 2048)
@@ -51,7 +51,7 @@ impl CorrelationId {
 ::contract_runtime::string_newtype!(CorrelationId);
 
 impl Contract for CorrelationId {
-    const VALIDATOR: Validator = schemas::validator(493);
+    const VALIDATOR: Validator = schemas::validator(520);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -75,7 +75,7 @@ impl JsonPointer {
 ::contract_runtime::string_newtype!(JsonPointer);
 
 impl Contract for JsonPointer {
-    const VALIDATOR: Validator = schemas::validator(492);
+    const VALIDATOR: Validator = schemas::validator(519);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 200) && schemas::PATTERN_0.is_match(&self.0)
@@ -154,11 +154,11 @@ pub struct Problem {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(469);
+    const VALIDATOR: Validator = schemas::validator(496);
 
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
-            && contract::holds(&self.code, schemas::validator(471))
+            && contract::holds(&self.code, schemas::validator(498))
             && char_count_at_most(&self.title, 200)
             && char_count_at_most(&self.detail, 2000)
             && self.instance.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
@@ -170,7 +170,7 @@ impl Contract for Problem {
                     value.len() <= 50 && value.iter().all(|value| value.is_valid())
                 }) && self.confirmation_url.as_ref().is_none_or(|value| value.is_valid())
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
-            && (!contract::holds(&self.code, schemas::validator(481))
+            && (!contract::holds(&self.code, schemas::validator(508))
                 || self.confirmation_url.is_some())
     }
 }
@@ -210,7 +210,7 @@ pub struct ProblemError {
 }
 
 impl Contract for ProblemError {
-    const VALIDATOR: Validator = schemas::validator(486);
+    const VALIDATOR: Validator = schemas::validator(513);
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid()

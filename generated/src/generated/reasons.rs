@@ -273,7 +273,6 @@ impl Reason {
                             "org-stock.sell",
                             "org-stock.move-location",
                             "org-stock.move-holder",
-                            "org-stock.move-pool",
                         ],
                         note: "An earmark names a job order that does not need the stock, an unknown mission, a mission for an item, a target twice, or one to which the entry is not earmarked for that much.",
                     }

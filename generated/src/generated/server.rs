@@ -42,9 +42,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// Label this installation.
     ///
-    /// Sets the label that the member sees after the client's registered name on the Connected applications page. The last label wins; call again when the member changes it. `installationId`, `firstSeenAt` and `lastSeenAt` are ignored on input.
+    /// Sets the label that the member sees after the client's registered name on the Connected applications page. The last label wins; call again when the member changes it. `installationId`, `firstSeenAt` and `lastSeenAt` are ignored on input, whatever they hold.
     ///
-    /// A label is chosen by the member and is never a host or computer name. The server normalises it to NFC and checks it again: a label that breaks the rule only then is `400 SCHEMA_INVALID` without `errors`.
+    /// A label is chosen by the member and is never a host or computer name. Compose it (NFC) before checking and sending: the server does so and checks again, and a label that breaks the rule only then is `400 SCHEMA_INVALID` without `errors`.
     ///
     /// Needs no idempotency key and counts nothing against the daily write quota.
     ///
@@ -52,7 +52,7 @@ pub trait Service: Send + Sync + 'static {
     fn installation_label(
         &self,
         request: InstallationLabel,
-    ) -> impl Future<Output = Result<super::types::InstallationRecord, Refusal>> + Send {
+    ) -> impl Future<Output = Result<super::types::Installation, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
@@ -358,7 +358,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Read this document.
     ///
-    /// This OpenAPI document, served unchanged.
+    /// This OpenAPI document, served unchanged. `304` answers a matching `If-None-Match`.
     ///
     /// Anonymous: no token and no proof; the answer carries no `DPoP-Nonce`. The limit of 120 requests per minute per source address applies.
     ///
@@ -366,15 +366,13 @@ pub trait Service: Send + Sync + 'static {
     fn contract_openapi(
         &self,
         request: ContractOpenapi,
-    ) -> impl Future<
-        Output = Result<::contract_runtime::Map<::contract_runtime::Json>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<ContractOpenapiAnswer, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 
     /// Read a schema file.
     ///
-    /// One JSON Schema 2020-12 file of the contract, served unchanged. Its `$id` is the address under which this document refers to it. An unknown name is `404 NOT_FOUND`.
+    /// One JSON Schema 2020-12 file of the contract, served unchanged. Its `$id` is the address under which this document refers to it. `304` answers a matching `If-None-Match`; an unknown name is `404 NOT_FOUND`.
     ///
     /// Anonymous: no token and no proof; the answer carries no `DPoP-Nonce`. The limit of 120 requests per minute per source address applies.
     ///
@@ -382,9 +380,7 @@ pub trait Service: Send + Sync + 'static {
     fn contract_schema(
         &self,
         request: ContractSchema,
-    ) -> impl Future<
-        Output = Result<::contract_runtime::Map<::contract_runtime::Json>, Refusal>,
-    > + Send {
+    ) -> impl Future<Output = Result<ContractSchemaAnswer, Refusal>> + Send {
         runtime::not_implemented(request)
     }
 }
@@ -705,13 +701,16 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             ContractOpenapi::OPERATION,
             |service, call| Box::pin(async move {
                 match service.contract_openapi(ContractOpenapi::read(&call)?).await {
-                    Ok(body) => {
+                    Ok(ContractOpenapiAnswer::Ok(body)) => {
                         call.answer_value(
                             200,
                             "application/json",
                             Reply::new(body),
                             Some(|| super::schemas::validator(27)),
                         )
+                    }
+                    Ok(ContractOpenapiAnswer::NotModified) => {
+                        call.answer_empty(304, Reply::new(()))
                     }
                     Err(refusal) => {
                         call.answer_json(
@@ -727,13 +726,16 @@ pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
             ContractSchema::OPERATION,
             |service, call| Box::pin(async move {
                 match service.contract_schema(ContractSchema::read(&call)?).await {
-                    Ok(body) => {
+                    Ok(ContractSchemaAnswer::Ok(body)) => {
                         call.answer_value(
                             200,
                             "application/schema+json",
                             Reply::new(body),
                             Some(|| super::schemas::validator(28)),
                         )
+                    }
+                    Ok(ContractSchemaAnswer::NotModified) => {
+                        call.answer_empty(304, Reply::new(()))
                     }
                     Err(refusal) => {
                         call.answer_json(
@@ -767,7 +769,7 @@ impl Request for ServiceDocument {
 #[derive(Clone, Debug)]
 pub struct InstallationLabel {
     /// An installation with only `label`.
-    pub body: super::types::Installation,
+    pub body: super::types::LabelledInstallation,
     /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
     pub undeclared: Vec<String>,
     /// Headers, what layers left behind, the body as it was sent.
@@ -853,11 +855,11 @@ impl Request for CatalogLocations {
 /// What `GET /exchange/v1/me/blueprints` is asked.
 #[derive(Clone, Debug)]
 pub struct BlueprintsRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
+    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
     ///
     /// Query parameter `cursor`.
     pub cursor: Option<String>,
-    /// The largest number of entries on a page.
+    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`.
     pub limit: Option<i64>,
@@ -909,11 +911,11 @@ impl Request for BlueprintsWrite {
 /// What `GET /exchange/v1/me/stock` is asked.
 #[derive(Clone, Debug)]
 pub struct StockRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
+    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
     ///
     /// Query parameter `cursor`.
     pub cursor: Option<String>,
-    /// The largest number of entries on a page.
+    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`.
     pub limit: Option<i64>,
@@ -965,11 +967,11 @@ impl Request for StockWrite {
 /// What `GET /exchange/v1/me/ships` is asked.
 #[derive(Clone, Debug)]
 pub struct ShipsRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
+    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
     ///
     /// Query parameter `cursor`.
     pub cursor: Option<String>,
-    /// The largest number of entries on a page.
+    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`.
     pub limit: Option<i64>,
@@ -1036,11 +1038,11 @@ impl Request for OrgUnitsRead {
 /// What `GET /exchange/v1/org-stock` is asked.
 #[derive(Clone, Debug)]
 pub struct OrgStockRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot.
+    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
     ///
     /// Query parameter `cursor`.
     pub cursor: Option<String>,
-    /// The largest number of entries on a page.
+    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`.
     pub limit: Option<i64>,
@@ -1066,7 +1068,7 @@ pub struct OrgStockMembers {
     /// The id of an org unit of which the member is a Logistician.
     ///
     /// Query parameter `unit`.
-    pub unit: String,
+    pub unit: super::types::UnitId,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -1187,6 +1189,10 @@ impl Request for DraftsRefinery {
 /// What `GET /exchange/v1/openapi.json` is asked.
 #[derive(Clone, Debug)]
 pub struct ContractOpenapi {
+    /// The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
+    ///
+    /// Header `If-None-Match`.
+    pub if_none_match: Option<String>,
     /// Headers, what layers left behind, the body as it was sent.
     pub context: Context,
 }
@@ -1195,13 +1201,29 @@ impl Request for ContractOpenapi {
     const OPERATION: &'static Operation = OperationId::ContractOpenapi.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self { context: call.context() })
+        Ok(Self {
+            if_none_match: call.optional(0)?,
+            context: call.context(),
+        })
     }
+}
+
+/// What `GET /exchange/v1/openapi.json` answers.
+#[derive(Clone, Debug)]
+pub enum ContractOpenapiAnswer {
+    /// The OpenAPI document.
+    Ok(::contract_runtime::Map<::contract_runtime::Json>),
+    /// The file is the one that `If-None-Match` names; there is no body.
+    NotModified,
 }
 
 /// What `GET /exchange/v1/schemas/{name}.schema.json` is asked.
 #[derive(Clone, Debug)]
 pub struct ContractSchema {
+    /// The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
+    ///
+    /// Header `If-None-Match`.
+    pub if_none_match: Option<String>,
     /// The name of a schema file, without `.schema.json`.
     ///
     /// Path parameter `name`.
@@ -1215,8 +1237,18 @@ impl Request for ContractSchema {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            name: call.parameter(0)?,
+            if_none_match: call.optional(0)?,
+            name: call.parameter(1)?,
             context: call.context(),
         })
     }
+}
+
+/// What `GET /exchange/v1/schemas/{name}.schema.json` answers.
+#[derive(Clone, Debug)]
+pub enum ContractSchemaAnswer {
+    /// The schema file.
+    Ok(::contract_runtime::Map<::contract_runtime::Json>),
+    /// The file is the one that `If-None-Match` names; there is no body.
+    NotModified,
 }

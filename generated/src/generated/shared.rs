@@ -11,6 +11,22 @@ use super::{
     problem::JsonPointer,
 };
 
+/// On blueprints, stock and ships a tombstone of the channel `client` names client and installation, and one of another channel that this version knows names neither.
+///
+/// Schema: `page.schema.json#/$defs/attribution`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Attribution(pub Json);
+
+::contract_runtime::wrapper!(Attribution, Json, members);
+
+impl Contract for Attribution {
+    const VALIDATOR: Validator = schemas::validator(457);
+
+    fn is_valid(&self) -> bool {
+        schemas::validator(457).is_valid(&self.0)
+    }
+}
+
 /// A resolved catalogue entry. Store `bt` and send it from then on.
 ///
 /// Schema: `item-ref.schema.json#/$defs/catalogEntry`.
@@ -40,7 +56,7 @@ pub struct CatalogEntry {
 }
 
 impl Contract for CatalogEntry {
-    const VALIDATOR: Validator = schemas::validator(311);
+    const VALIDATOR: Validator = schemas::validator(317);
 
     fn is_valid(&self) -> bool {
         self.bt.is_valid() && !self.name.is_empty()
@@ -67,7 +83,7 @@ impl CatalogKey {
 ::contract_runtime::string_newtype!(CatalogKey);
 
 impl Contract for CatalogKey {
-    const VALIDATOR: Validator = schemas::validator(308);
+    const VALIDATOR: Validator = schemas::validator(314);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -86,7 +102,7 @@ impl Contract for CatalogKey {
     }
 }
 
-::contract_runtime::contract!(CatalogKind = schemas::validator(310));
+::contract_runtime::contract!(CatalogKind = schemas::validator(316));
 
 /// Change result.
 ///
@@ -166,7 +182,7 @@ pub struct ChangeResult {
 }
 
 impl Contract for ChangeResult {
-    const VALIDATOR: Validator = schemas::validator(64);
+    const VALIDATOR: Validator = schemas::validator(65);
 
     fn is_valid(&self) -> bool {
         self.applied >= 0 && self.applied <= 500 && self.unchanged >= 0
@@ -219,7 +235,7 @@ pub struct ChangeSet {
 }
 
 impl Contract for ChangeSet {
-    const VALIDATOR: Validator = schemas::validator(98);
+    const VALIDATOR: Validator = schemas::validator(99);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -246,7 +262,7 @@ impl ClientId {
 ::contract_runtime::string_newtype!(ClientId);
 
 impl Contract for ClientId {
-    const VALIDATOR: Validator = schemas::validator(653);
+    const VALIDATOR: Validator = schemas::validator(680);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
@@ -272,7 +288,7 @@ impl Cursor {
 ::contract_runtime::string_newtype!(Cursor);
 
 impl Contract for Cursor {
-    const VALIDATOR: Validator = schemas::validator(450);
+    const VALIDATOR: Validator = schemas::validator(456);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -293,7 +309,7 @@ pub struct Extensions(pub Map<Map<Json>>);
 ::contract_runtime::wrapper!(Extensions, Map < Map < Json > >, members);
 
 impl Contract for Extensions {
-    const VALIDATOR: Validator = schemas::validator(281);
+    const VALIDATOR: Validator = schemas::validator(284);
 
     fn is_valid(&self) -> bool {
         self.0.len() <= 10
@@ -367,7 +383,7 @@ pub struct ItemRef {
 }
 
 impl Contract for ItemRef {
-    const VALIDATOR: Validator = schemas::validator(293);
+    const VALIDATOR: Validator = schemas::validator(299);
 
     fn is_valid(&self) -> bool {
         self.bt.as_ref().is_none_or(|value| value.is_valid())
@@ -461,7 +477,7 @@ pub struct KeyedItemRef {
 }
 
 impl Contract for KeyedItemRef {
-    const VALIDATOR: Validator = schemas::validator(314);
+    const VALIDATOR: Validator = schemas::validator(320);
 
     fn is_valid(&self) -> bool {
         self.bt.is_valid()
@@ -526,7 +542,7 @@ pub struct Location {
 }
 
 impl Contract for Location {
-    const VALIDATOR: Validator = schemas::validator(325);
+    const VALIDATOR: Validator = schemas::validator(331);
 
     fn is_valid(&self) -> bool {
         self.name.is_valid() && self.uex.as_ref().is_none_or(|value| value.is_valid())
@@ -560,7 +576,7 @@ pub struct LocationLink {
 }
 
 impl Contract for LocationLink {
-    const VALIDATOR: Validator = schemas::validator(329);
+    const VALIDATOR: Validator = schemas::validator(335);
 
     fn is_valid(&self) -> bool {
         self.kind.is_valid() && self.id.is_valid()
@@ -578,7 +594,7 @@ impl Contract for LocationLink {
 }
 
 impl Contract for LocationLinkKind {
-    const VALIDATOR: Validator = schemas::validator(332);
+    const VALIDATOR: Validator = schemas::validator(338);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -604,7 +620,7 @@ impl LocationName {
 ::contract_runtime::string_newtype!(LocationName);
 
 impl Contract for LocationName {
-    const VALIDATOR: Validator = schemas::validator(328);
+    const VALIDATOR: Validator = schemas::validator(334);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 200)
@@ -613,7 +629,7 @@ impl Contract for LocationName {
 
 /// Location reference.
 ///
-/// Names a warehouse location by its link, its exact name, or both. The link is tried first, then the exact name of a location that is not hidden. A place with neither is refused per op as `LOCATION_UNKNOWN`.
+/// Names a warehouse location by its link, its exact name, or both. The link is tried first, then the exact name of a location that is not hidden. Without either it breaks this schema, and the batch is refused; one that names no known place is refused per op as `LOCATION_UNKNOWN`.
 ///
 /// Schema: `location-ref.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -641,7 +657,7 @@ pub struct LocationRef {
 }
 
 impl Contract for LocationRef {
-    const VALIDATOR: Validator = schemas::validator(320);
+    const VALIDATOR: Validator = schemas::validator(326);
 
     fn is_valid(&self) -> bool {
         self.uex.as_ref().is_none_or(|value| value.is_valid())
@@ -700,7 +716,7 @@ pub struct MaterialKind {
 }
 
 impl Contract for MaterialKind {
-    const VALIDATOR: Validator = schemas::validator(333);
+    const VALIDATOR: Validator = schemas::validator(339);
 
     fn is_valid(&self) -> bool {
         self.r#type.is_valid()
@@ -719,7 +735,7 @@ impl Contract for MaterialKind {
 }
 
 impl Contract for MaterialType {
-    const VALIDATOR: Validator = schemas::validator(342);
+    const VALIDATOR: Validator = schemas::validator(348);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -745,7 +761,7 @@ impl OpId {
 ::contract_runtime::string_newtype!(OpId);
 
 impl Contract for OpId {
-    const VALIDATOR: Validator = schemas::validator(118);
+    const VALIDATOR: Validator = schemas::validator(119);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
@@ -787,7 +803,7 @@ pub struct OpOutcome {
 }
 
 impl Contract for OpOutcome {
-    const VALIDATOR: Validator = schemas::validator(77);
+    const VALIDATOR: Validator = schemas::validator(78);
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499
@@ -796,7 +812,7 @@ impl Contract for OpOutcome {
             && self
                 .reason
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(81)))
+                .is_none_or(|value| contract::holds(value, schemas::validator(82)))
             && (!matches!(& self.result, OpResult::Unchanged) || self.reason.is_none())
     }
 }
@@ -814,7 +830,7 @@ impl Contract for OpOutcome {
 }
 
 impl Contract for OpResult {
-    const VALIDATOR: Validator = schemas::validator(86);
+    const VALIDATOR: Validator = schemas::validator(87);
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -868,7 +884,7 @@ pub struct Page {
 }
 
 impl Contract for Page {
-    const VALIDATOR: Validator = schemas::validator(444);
+    const VALIDATOR: Validator = schemas::validator(450);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.removed.len() <= 1000
@@ -905,7 +921,7 @@ pub struct PieceQuantity {
 }
 
 impl Contract for PieceQuantity {
-    const VALIDATOR: Validator = schemas::validator(510);
+    const VALIDATOR: Validator = schemas::validator(537);
 
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && self.unit.is_valid()
@@ -946,7 +962,7 @@ pub struct Provenance {
 }
 
 impl Contract for Provenance {
-    const VALIDATOR: Validator = schemas::validator(495);
+    const VALIDATOR: Validator = schemas::validator(522);
 
     fn is_valid(&self) -> bool {
         self.source.is_valid()
@@ -968,7 +984,7 @@ impl Contract for Provenance {
 }
 
 impl Contract for ProvenanceSource {
-    const VALIDATOR: Validator = schemas::validator(498);
+    const VALIDATOR: Validator = schemas::validator(525);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -996,7 +1012,7 @@ impl Quality {
 ::contract_runtime::int_newtype!(Quality, i64);
 
 impl Contract for Quality {
-    const VALIDATOR: Validator = schemas::validator(500);
+    const VALIDATOR: Validator = schemas::validator(527);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 1000
@@ -1032,7 +1048,7 @@ pub struct Quantity {
 }
 
 impl Contract for Quantity {
-    const VALIDATOR: Validator = schemas::validator(501);
+    const VALIDATOR: Validator = schemas::validator(528);
 
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && self.unit.is_valid()
@@ -1052,7 +1068,7 @@ pub struct QuantityAmount(pub(super) Number);
 ::contract_runtime::number_newtype!(QuantityAmount);
 
 impl Contract for QuantityAmount {
-    const VALIDATOR: Validator = schemas::validator(508);
+    const VALIDATOR: Validator = schemas::validator(535);
 
     fn is_valid(&self) -> bool {
         self.0 >= Number::int(0) && self.0 <= Number::int(1000000000)
@@ -1070,7 +1086,7 @@ impl Contract for QuantityAmount {
 }
 
 impl Contract for QuantityUnit {
-    const VALIDATOR: Validator = schemas::validator(509);
+    const VALIDATOR: Validator = schemas::validator(536);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -1090,7 +1106,7 @@ impl Contract for QuantityUnit {
 }
 
 impl Contract for RemovalChannel {
-    const VALIDATOR: Validator = schemas::validator(650);
+    const VALIDATOR: Validator = schemas::validator(677);
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -1110,7 +1126,7 @@ pub struct RemovedBy {
     pub channel: RemovalChannel,
     /// The removing client. Only for the channel `client`.
     pub client_id: Option<ClientId>,
-    /// The removing installation. Only for the channel `client`; on org stock only when it is one of the member's own.
+    /// The removing installation. Only for the channel `client`, and then always; on org stock only when it is one of the member's own.
     pub installation_id: Option<InstallationId>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
@@ -1135,7 +1151,7 @@ pub struct RemovedBy {
 }
 
 impl Contract for RemovedBy {
-    const VALIDATOR: Validator = schemas::validator(643);
+    const VALIDATOR: Validator = schemas::validator(670);
 
     fn is_valid(&self) -> bool {
         self.channel.is_valid()
@@ -1146,12 +1162,12 @@ impl Contract for RemovedBy {
     }
 }
 
-/// A moment as RFC 3339 date-time in UTC, written with `Z`, to the nanosecond at most.
+/// A moment as RFC 3339 date-time in UTC, to the nanosecond at most. The server writes `T` and `Z`; a request may also write `t`, `z` and `+00:00`. Second 60 is the leap second, which only 23:59 has. A day that the month does not have is refused by content. Compare moments, never their texts.
 ///
-/// Limits: at most 40 characters; format `date-time`; matches `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?Z$`.
+/// Limits: at most 40 characters; format `date-time`; matches `^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\.[0-9]{1,9})?(?:[Zz]|\+00:00)$`.
 ///
 /// Schema: `provenance.schema.json#/$defs/timestamp`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub struct Timestamp(pub(super) String);
 
 impl Timestamp {
@@ -1159,10 +1175,10 @@ impl Timestamp {
     pub const MAX_LENGTH: usize = 40;
 }
 
-::contract_runtime::string_newtype!(Timestamp);
+::contract_runtime::moment_newtype!(Timestamp);
 
 impl Contract for Timestamp {
-    const VALIDATOR: Validator = schemas::validator(499);
+    const VALIDATOR: Validator = schemas::validator(526);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 40) && schemas::PATTERN_3.is_match(&self.0)
@@ -1204,7 +1220,7 @@ pub struct Tombstone {
 }
 
 impl Contract for Tombstone {
-    const VALIDATOR: Validator = schemas::validator(638);
+    const VALIDATOR: Validator = schemas::validator(665);
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.removed_at.is_valid() && self.removed_by.is_valid()
@@ -1230,7 +1246,7 @@ impl TombstoneKey {
 ::contract_runtime::string_newtype!(TombstoneKey);
 
 impl Contract for TombstoneKey {
-    const VALIDATOR: Validator = schemas::validator(642);
+    const VALIDATOR: Validator = schemas::validator(669);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -1253,7 +1269,7 @@ impl UexId {
 ::contract_runtime::int_newtype!(UexId, i64);
 
 impl Contract for UexId {
-    const VALIDATOR: Validator = schemas::validator(309);
+    const VALIDATOR: Validator = schemas::validator(315);
 
     fn is_valid(&self) -> bool {
         self.0 >= 1
@@ -1287,7 +1303,7 @@ pub struct Warning {
 }
 
 impl Contract for Warning {
-    const VALIDATOR: Validator = schemas::validator(92);
+    const VALIDATOR: Validator = schemas::validator(93);
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid() && self.code.is_valid()
@@ -1305,7 +1321,7 @@ impl Contract for Warning {
 }
 
 impl Contract for WarningCode {
-    const VALIDATOR: Validator = schemas::validator(95);
+    const VALIDATOR: Validator = schemas::validator(96);
 
     fn is_valid(&self) -> bool {
         self.unknown()

@@ -7,7 +7,7 @@
 use ::contract_runtime::{checks::*, schema::Validator};
 use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::{
-    schemas, org_units::OrgUnit,
+    schemas, org_units::{OrgUnit, UnitId},
     shared::{
         CatalogEntry, Cursor, Extensions, ItemRef, Location, LocationRef, OpId, Tombstone,
     },
@@ -32,7 +32,7 @@ impl ExternalId {
 ::contract_runtime::string_newtype!(ExternalId);
 
 impl Contract for ExternalId {
-    const VALIDATOR: Validator = schemas::validator(614);
+    const VALIDATOR: Validator = schemas::validator(641);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -63,13 +63,13 @@ impl Contract for ExternalId {
 }
 
 impl Contract for Insurance {
-    const VALIDATOR: Validator = schemas::validator(618);
+    const VALIDATOR: Validator = schemas::validator(645);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Lti(_) => true,
             Self::Months(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(618).is_valid(value),
+            Self::Unknown(value) => schemas::validator(645).is_valid(value),
         }
     }
 }
@@ -92,7 +92,7 @@ pub struct LifetimeInsurance {
 
 ::contract_runtime::builder! { LifetimeInsurance LifetimeInsuranceBuilder {} }
 
-::contract_runtime::contract!(LifetimeInsurance = schemas::validator(621));
+::contract_runtime::contract!(LifetimeInsurance = schemas::validator(648));
 
 /// Links the client's id to one of the member's ships. An id linked before moves off its old ship.
 ///
@@ -126,7 +126,7 @@ pub struct LinkShip {
 }
 
 impl Contract for LinkShip {
-    const VALIDATOR: Validator = schemas::validator(154);
+    const VALIDATOR: Validator = schemas::validator(155);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -162,7 +162,7 @@ pub struct MonthlyInsurance {
 }
 
 impl Contract for MonthlyInsurance {
-    const VALIDATOR: Validator = schemas::validator(623);
+    const VALIDATOR: Validator = schemas::validator(650);
 
     fn is_valid(&self) -> bool {
         self.months >= 0 && self.months <= 120
@@ -185,7 +185,7 @@ impl OrgUnitVersion {
 ::contract_runtime::int_newtype!(OrgUnitVersion, i64);
 
 impl Contract for OrgUnitVersion {
-    const VALIDATOR: Validator = schemas::validator(617);
+    const VALIDATOR: Validator = schemas::validator(644);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -224,7 +224,7 @@ pub struct RemoveShip {
 }
 
 impl Contract for RemoveShip {
-    const VALIDATOR: Validator = schemas::validator(173);
+    const VALIDATOR: Validator = schemas::validator(176);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -299,7 +299,7 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(601);
+    const VALIDATOR: Validator = schemas::validator(628);
 
     fn is_valid(&self) -> bool {
         self.ship_id.is_valid()
@@ -350,7 +350,7 @@ pub struct ShipChangeSet {
 }
 
 impl Contract for ShipChangeSet {
-    const VALIDATOR: Validator = schemas::validator(110);
+    const VALIDATOR: Validator = schemas::validator(111);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -378,7 +378,7 @@ impl ShipId {
 ::contract_runtime::string_newtype!(ShipId);
 
 impl Contract for ShipId {
-    const VALIDATOR: Validator = schemas::validator(613);
+    const VALIDATOR: Validator = schemas::validator(640);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -404,7 +404,7 @@ impl ShipName {
 ::contract_runtime::string_newtype!(ShipName);
 
 impl Contract for ShipName {
-    const VALIDATOR: Validator = schemas::validator(615);
+    const VALIDATOR: Validator = schemas::validator(642);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 255)
@@ -436,7 +436,7 @@ impl Contract for ShipName {
 }
 
 impl Contract for ShipOp {
-    const VALIDATOR: Validator = schemas::validator(150);
+    const VALIDATOR: Validator = schemas::validator(151);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -488,13 +488,32 @@ pub struct ShipPage {
 }
 
 impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(459);
+    const VALIDATOR: Validator = schemas::validator(484);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self
+                .removed
+                .iter()
+                .all(|value| {
+                    if matches!(
+                        & value.removed_by.channel, super::shared::RemovalChannel::Client
+                    ) {
+                        value.removed_by.client_id.is_some()
+                            && value.removed_by.installation_id.is_some()
+                    } else {
+                        !matches!(
+                            & value.removed_by.channel,
+                            super::shared::RemovalChannel::Web |
+                            super::shared::RemovalChannel::App |
+                            super::shared::RemovalChannel::System
+                        )
+                            || !(value.removed_by.client_id.is_some()
+                                || value.removed_by.installation_id.is_some())
+                    }
+                }) && self.next_cursor.is_valid()
     }
 }
 
@@ -514,7 +533,7 @@ impl ShipVersion {
 ::contract_runtime::int_newtype!(ShipVersion, i64);
 
 impl Contract for ShipVersion {
-    const VALIDATOR: Validator = schemas::validator(616);
+    const VALIDATOR: Validator = schemas::validator(643);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -545,9 +564,7 @@ pub struct UpsertShip {
     /// The ship is fitted. Left out: unchanged, or not fitted for a new ship.
     pub fitted: Option<bool>,
     /// Id of the unit that the ship belongs to, one that the member directly belongs to, or null for none. Left out: unchanged, or for a new ship the member's only unit, if there is just one.
-    ///
-    /// Limits: 1 to 128 characters.
-    pub org_unit: Option<Nullable<String>>,
+    pub org_unit: Option<Nullable<UnitId>>,
     /// The ship's current `orgUnitVersion`. Needed to change the unit of an existing ship.
     pub org_unit_version: Option<OrgUnitVersion>,
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
@@ -582,7 +599,7 @@ pub struct UpsertShip {
             op_id: one OpId = "opId", ship_id: one ShipId = "shipId",
             version: one ShipVersion = "version", name: one ShipName = "name",
             location: one LocationRef = "location", fitted: one bool = "fitted",
-            org_unit: one Nullable<String> = "orgUnit",
+            org_unit: one Nullable<UnitId> = "orgUnit",
             org_unit_version: one OrgUnitVersion = "orgUnitVersion",
             r#override: one bool = "override",
         }
@@ -590,7 +607,7 @@ pub struct UpsertShip {
 }
 
 impl Contract for UpsertShip {
-    const VALIDATOR: Validator = schemas::validator(159);
+    const VALIDATOR: Validator = schemas::validator(160);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -606,7 +623,7 @@ impl Contract for UpsertShip {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
-                        !value.is_empty() && char_count_at_most(value, 128)
+                        !value.0.is_empty() && char_count_at_most(&value.0, 128)
                     }
                 }) && self.org_unit_version.as_ref().is_none_or(|value| value.is_valid())
             && (self.ship_id.is_none() || self.version.is_some())

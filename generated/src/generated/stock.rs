@@ -33,7 +33,7 @@ impl LotKey {
 ::contract_runtime::string_newtype!(LotKey);
 
 impl Contract for LotKey {
-    const VALIDATOR: Validator = schemas::validator(630);
+    const VALIDATOR: Validator = schemas::validator(657);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -96,7 +96,7 @@ pub struct SetQuantity {
 }
 
 impl Contract for SetQuantity {
-    const VALIDATOR: Validator = schemas::validator(140);
+    const VALIDATOR: Validator = schemas::validator(141);
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -142,7 +142,7 @@ pub struct StockChangeSet {
 }
 
 impl Contract for StockChangeSet {
-    const VALIDATOR: Validator = schemas::validator(106);
+    const VALIDATOR: Validator = schemas::validator(107);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -208,7 +208,7 @@ pub struct StockLot {
 }
 
 impl Contract for StockLot {
-    const VALIDATOR: Validator = schemas::validator(626);
+    const VALIDATOR: Validator = schemas::validator(653);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid()
@@ -238,7 +238,7 @@ impl Contract for StockLot {
 }
 
 impl Contract for StockOp {
-    const VALIDATOR: Validator = schemas::validator(138);
+    const VALIDATOR: Validator = schemas::validator(139);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -288,12 +288,31 @@ pub struct StockPage {
 }
 
 impl Contract for StockPage {
-    const VALIDATOR: Validator = schemas::validator(455);
+    const VALIDATOR: Validator = schemas::validator(478);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self
+                .removed
+                .iter()
+                .all(|value| {
+                    if matches!(
+                        & value.removed_by.channel, super::shared::RemovalChannel::Client
+                    ) {
+                        value.removed_by.client_id.is_some()
+                            && value.removed_by.installation_id.is_some()
+                    } else {
+                        !matches!(
+                            & value.removed_by.channel,
+                            super::shared::RemovalChannel::Web |
+                            super::shared::RemovalChannel::App |
+                            super::shared::RemovalChannel::System
+                        )
+                            || !(value.removed_by.client_id.is_some()
+                                || value.removed_by.installation_id.is_some())
+                    }
+                }) && self.next_cursor.is_valid()
     }
 }

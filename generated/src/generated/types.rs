@@ -12,7 +12,7 @@ pub use super::catalog::{
 };
 pub use super::connection::{
     AccountCheckRequest, AccountCheckResponse, AccountCheckResult, AccountHandle,
-    Deprecation, Installation, InstallationId, InstallationLabel, InstallationRecord,
+    Deprecation, Installation, InstallationId, InstallationLabel, LabelledInstallation,
     ServiceDocument, ServiceLimits,
 };
 pub use super::demand::{
@@ -35,12 +35,12 @@ pub use super::problem::{
     ConfirmationUrl, CorrelationId, JsonPointer, Problem, ProblemError,
 };
 pub use super::shared::{
-    CatalogEntry, CatalogKey, CatalogKind, ChangeResult, ChangeSet, ClientId, Cursor,
-    Extensions, ItemRef, KeyedItemRef, Location, LocationLink, LocationLinkKind,
-    LocationName, LocationRef, MaterialKind, MaterialType, OpId, OpOutcome, OpResult,
-    Page, PieceQuantity, Provenance, ProvenanceSource, Quality, Quantity, QuantityAmount,
-    QuantityUnit, RemovalChannel, RemovedBy, Timestamp, Tombstone, TombstoneKey, UexId,
-    Warning, WarningCode,
+    Attribution, CatalogEntry, CatalogKey, CatalogKind, ChangeResult, ChangeSet,
+    ClientId, Cursor, Extensions, ItemRef, KeyedItemRef, Location, LocationLink,
+    LocationLinkKind, LocationName, LocationRef, MaterialKind, MaterialType, OpId,
+    OpOutcome, OpResult, Page, PieceQuantity, Provenance, ProvenanceSource, Quality,
+    Quantity, QuantityAmount, QuantityUnit, RemovalChannel, RemovedBy, Timestamp,
+    Tombstone, TombstoneKey, UexId, Warning, WarningCode,
 };
 pub use super::ships::{
     ExternalId, Insurance, LifetimeInsurance, LinkShip, MonthlyInsurance, OrgUnitVersion,

@@ -1,11 +1,14 @@
 //! The same verdicts from an independent validator on the original schema files, so that a
 //! mistake that models, checks and fixtures share cannot hide.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
 use contract_runtime::{Json, Number};
 use exchange_tests::{fixtures, models, schemas};
-use jsonschema::{Registry, Validator};
+use jsonschema::{Registry, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
 /// The `jsonschema` crate's validators for every type, by fixture folder.
@@ -51,6 +54,126 @@ fn an_independent_validator_agrees_on_every_fixture() {
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
     assert!(out_of_reach < 40, "{out_of_reach} fixtures went unjudged");
+}
+
+/// Where the other validator puts what ours puts elsewhere, or by another name: our keyword, its
+/// keyword, how far up it stands, and why.
+const TOLD_OTHERWISE: &[(&str, &str, Place, &str)] = &[
+    (
+        "required",
+        "required",
+        Place::Parent,
+        "ours stands where the member would, its at the object without it",
+    ),
+    ("dependentRequired", "required", Place::Parent, "as for `required`, which its kind is called as well"),
+    ("propertyNames", "propertyNames", Place::Parent, "ours stands at the member, its at the object"),
+    ("oneOf", "oneOf", Place::HereOrParent, "where no branch has the tag, ours stands at the tag"),
+];
+
+/// What ours does not say where it says this: of a value of the wrong kind nothing else is said, since
+/// every other rule is about the kind that was meant.
+const SAYS_ENOUGH: &str = "type";
+
+/// Where the other validator's finding stands, seen from ours.
+#[derive(Clone, Copy)]
+enum Place {
+    Parent,
+    HereOrParent,
+}
+
+/// What the other validator finds.
+#[derive(Debug, Default)]
+struct Findings {
+    /// What holds for the whole document: all of it has to be among ours.
+    certain: Vec<(String, String)>,
+    /// What branches of `oneOf` and `anyOf` say. Ours are those of the branch that is meant, where a
+    /// tag or the kind of value tells which; the other validator lists every branch.
+    possible: Vec<(String, String)>,
+    /// Where unions stand that no branch, or more than one, accepts.
+    unions: Vec<String>,
+}
+
+impl Findings {
+    fn add(&mut self, error: &ValidationError<'_>, certain: bool) {
+        let found = (error.instance_path().as_str().to_owned(), error.kind().keyword().to_owned());
+        match error.kind() {
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context }
+            | ValidationErrorKind::OneOfMultipleValid { context } => {
+                if certain {
+                    self.unions.push(found.0.clone());
+                }
+                self.possible.push(found);
+                for error in context.iter().flatten() {
+                    self.add(error, false);
+                }
+            }
+            _ if certain => self.certain.push(found),
+            _ => self.possible.push(found),
+        }
+    }
+
+    fn have(&self, finding: &(String, String)) -> bool {
+        self.certain.contains(finding) || self.possible.contains(finding)
+    }
+}
+
+/// Our finding as the other validator may put it.
+fn told((pointer, keyword): &(String, String)) -> Vec<(String, String)> {
+    let parent = || pointer.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
+    match TOLD_OTHERWISE.iter().find(|(ours, ..)| ours == keyword) {
+        None => vec![(pointer.clone(), keyword.clone())],
+        Some((_, theirs, Place::Parent, _)) => vec![(parent(), (*theirs).to_owned())],
+        Some((_, theirs, Place::HereOrParent, _)) => {
+            vec![(pointer.clone(), (*theirs).to_owned()), (parent(), (*theirs).to_owned())]
+        }
+    }
+}
+
+/// ERR-02, ERR-22: the pointers and keywords that fixtures expect are those that the other validator
+/// finds: each of ours is one of its, and each that it is certain of is one of ours.
+#[test]
+fn an_independent_validator_finds_the_same_places() {
+    let validators = validators();
+    let mut problems = Vec::new();
+    let mut compared = 0;
+    let mut told_otherwise = BTreeSet::new();
+    for fixture in fixtures() {
+        let Some(expect) = &fixture.expect else { continue };
+        if !survives_binary(&Json::parse(&fixture.bytes).unwrap()) {
+            continue;
+        }
+        let value: Value = serde_json::from_slice(&fixture.bytes).unwrap();
+        let mut findings = Findings::default();
+        validators[&fixture.folder].iter_errors(&value).for_each(|error| findings.add(&error, true));
+        compared += expect.len();
+        for ours in expect {
+            if !told(ours).iter().any(|finding| findings.have(finding)) {
+                problems.push(format!("{}: only ours: {ours:?}", fixture.name));
+            }
+            told_otherwise
+                .extend(TOLD_OTHERWISE.iter().map(|row| row.0).filter(|keyword| ours.1 == *keyword));
+        }
+        for theirs in &findings.certain {
+            let enough = expect.iter().any(|(at, keyword)| *at == theirs.0 && keyword == SAYS_ENOUGH);
+            if !enough && !expect.iter().any(|ours| told(ours).contains(theirs)) {
+                problems.push(format!("{}: only the other's: {theirs:?}", fixture.name));
+            }
+        }
+        for union in &findings.unions {
+            if !expect.iter().any(|(pointer, _)| pointer == union || is_below(pointer, union)) {
+                problems.push(format!("{}: only the other's: a union at {union:?}", fixture.name));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+    assert!(compared > 2000, "only {compared} findings were compared");
+    let listed: BTreeSet<&str> = TOLD_OTHERWISE.iter().map(|row| row.0).collect();
+    assert_eq!(told_otherwise, listed, "a row that no fixture needs");
+}
+
+fn is_below(pointer: &str, place: &str) -> bool {
+    pointer.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether every number of a document is the same after a trip through `f64`.

@@ -1,13 +1,13 @@
 //! Every fixture through its generated type: read, checked, written back.
 
 use contract_runtime::{Json, Number};
-use exchange_tests::{Fixture, fixtures, models};
+use exchange_tests::{Fixture, RECIPES, fixtures, models, published};
 
-/// CON-04: every type of the contract has fixtures, every folder of fixtures a type.
+/// CON-04: every type of the contract has published fixtures, every folder of fixtures a type.
 #[test]
 fn every_type_has_fixtures_and_every_folder_a_type() {
     let models = models();
-    let all = fixtures();
+    let all = published();
     for folder in models.keys() {
         let own: Vec<&Fixture> = all.iter().filter(|f| f.folder == *folder).collect();
         assert!(own.iter().any(|f| f.expect.is_none()), "{folder}: no valid fixture");
@@ -17,6 +17,36 @@ fn every_type_has_fixtures_and_every_folder_a_type() {
         assert!(models.contains_key(&fixture.folder), "{}: no type for this folder", fixture.name);
     }
     assert!(all.len() >= 200);
+}
+
+/// CON-04: what is long is made from a recipe, for schemas that have fixtures to read as well; no
+/// made fixture hides a published one, and none that could be made is published.
+#[test]
+fn long_lists_are_made() {
+    const LONGEST: usize = 16 * 1024;
+    let all = published();
+    for fixture in &all {
+        let size = fixture.bytes.len();
+        assert!(
+            size <= LONGEST,
+            "{}: {size} bytes: write a recipe (tests/src/fixtures/made.rs)",
+            fixture.name
+        );
+    }
+    for recipe in RECIPES {
+        let (folder, list) = (recipe.folder, recipe.list);
+        let lists = RECIPES.iter().filter(|other| (other.folder, other.list) == (folder, list));
+        assert_eq!(lists.count(), 1, "{folder}{list}");
+        for made in recipe.make() {
+            let name = made.name.trim_end_matches(" (made)");
+            assert!(all.iter().all(|stored| stored.name != name), "{name} is published too");
+            assert!(all.iter().any(|stored| stored.folder == folder), "{folder}: nothing published");
+            let elements = recipe.bound + usize::from(made.expect.is_some());
+            let document = Json::parse(&made.bytes).unwrap();
+            let found = document.as_object().and_then(|members| members.get(&list[1..]));
+            assert_eq!(found.and_then(Json::as_array).map(<[Json]>::len), Some(elements), "{name}");
+        }
+    }
 }
 
 /// CON-02, CON-08: what is valid is read, found valid, and comes back equal, numbers by text.

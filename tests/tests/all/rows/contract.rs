@@ -1,6 +1,8 @@
 //! CON: the files of the contract themselves: dialect, fixtures, openness, versions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract_codegen::drift::{Contract, Level, Options, compare};
 
 use super::*;
 
@@ -16,10 +18,10 @@ fn schemas_are_2020_12_files() {
     }
 }
 
-/// CON-04: every schema file has a valid and an invalid fixture.
+/// CON-04: every schema file has a published fixture that is valid and one that is not.
 #[test]
 fn every_schema_file_has_fixtures() {
-    let fixtures = exchange_tests::fixtures();
+    let fixtures = exchange_tests::published();
     for (name, _) in schema_files() {
         let stem = name.trim_end_matches(".schema.json");
         for valid in [true, false] {
@@ -37,6 +39,50 @@ fn the_version_is_in_the_path() {
         assert!(path == "/exchange/v1" || path.starts_with("/exchange/v1/"), "CON-10: {path}");
     }
     assert!(document["info"]["version"].as_str().unwrap().starts_with("1."), "CON-10");
+}
+
+/// CON-11: taking a property away, making one required, closing an enumeration and narrowing a bound
+/// are breaking within v1; another name of an operation changes nothing on the wire.
+#[test]
+fn what_breaks_within_v1_is_told_apart() {
+    let breaking = [
+        ("exchange/v1/blueprint.schema.json", "/properties/note", None),
+        ("exchange/v1/change-set.schema.json", "/required", Some(r#"["ops", "dryRun"]"#)),
+        ("exchange/v1/refinery-draft.schema.json", "/$defs/panelType/anyOf/1", None),
+        ("exchange/v1/change-set.schema.json", "/$defs/setNote/properties/note/maxLength", Some("1999")),
+    ];
+    let ids = [("openapi.json", "/paths/~1exchange~1v1~1me~1ships/get/operationId", Some("\"ships_list\""))];
+    let old = edited(&[]);
+    for edit in breaking {
+        let drift = compare(&old, &edited(&[edit]), &Options { proofs: false, ..Options::default() });
+        assert_eq!(drift.level(), Level::Breaking, "CON-11: {edit:?}");
+    }
+    let drift = compare(&old, &edited(&ids), &Options::default());
+    assert_eq!((drift.changes.len(), drift.level()), (1, Level::Same), "CON-11");
+}
+
+/// The contract with edits: file, pointer, what stands there now (nothing: it goes).
+fn edited(edits: &[(&str, &str, Option<&str>)]) -> Contract {
+    let mut files: BTreeMap<String, Value> =
+        schema_files().into_iter().map(|(name, schema)| (format!("exchange/v1/{name}"), schema)).collect();
+    files.insert("openapi.json".to_owned(), file("openapi.json"));
+    for (path, pointer, value) in edits {
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        let parent = files.get_mut(*path).unwrap().pointer_mut(parent).unwrap();
+        match (parent, value) {
+            (Value::Object(members), Some(value)) => {
+                let before = members.insert(name.to_owned(), serde_json::from_str(value).unwrap());
+                assert!(before.is_some(), "{pointer}");
+            }
+            (Value::Object(members), None) => assert!(members.remove(name).is_some(), "{pointer}"),
+            (Value::Array(list), None) => drop(list.remove(name.parse().unwrap())),
+            other => panic!("{pointer}: {other:?}"),
+        }
+    }
+    let files: Vec<(String, String)> =
+        files.into_iter().map(|(path, content)| (path, content.to_string())).collect();
+    let texts: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), "", text.as_str())).collect();
+    Contract::from_texts(&texts).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
 }
 
 /// CON-11: reserved fields stay declared, out of use.

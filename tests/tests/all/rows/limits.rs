@@ -70,6 +70,17 @@ fn an_idempotency_key_has_8_to_128_characters() {
     }
 }
 
+/// DPP-01, DPP-05, LIM-23: a proof has at most 4096 bytes, a nonce at most 256.
+#[test]
+fn proofs_and_nonces_are_limited() {
+    let components = &file("openapi.json")["components"];
+    let proof = &components["parameters"]["DPoP"];
+    assert_eq!(proof["schema"], serde_json::json!({"type": "string", "minLength": 1, "maxLength": 4096}));
+    assert_eq!(proof["required"], true, "DPP-01");
+    let nonce = &components["headers"]["DpopNonce"]["schema"];
+    assert_eq!(*nonce, serde_json::json!({"type": "string", "minLength": 1, "maxLength": 256}), "DPP-05");
+}
+
 /// LIM-26, GW-13: a correlation id has up to 128 characters, the pointer of a warning up to 200.
 #[test]
 fn correlation_ids_and_pointers_are_limited() {

@@ -1,17 +1,31 @@
 //! CON-06 to CON-08, CON-12: times and ids on the wire, and what a reader may meet and must not lose.
 
 use contract_runtime::Contract;
-use exchange_api::types::{StockLot, UpsertShip, WarningCode};
+use exchange_api::types::{StockLot, Timestamp, UnitId, UpsertShip, WarningCode};
 
 use super::*;
 
-/// CON-06: timestamps are RFC 3339 in UTC, and every member that holds a time is one.
+/// CON-06: timestamps are RFC 3339 in UTC with every part in its range, and every member that holds
+/// a time is one. A day that its month does not have is a matter of content.
 #[test]
 fn timestamps_are_rfc_3339_in_utc() {
     let t = "provenance--timestamp";
     check(&[
         ("CON-06", t, r#""2026-01-02T03:04:05Z""#, VALID),
         ("CON-06", t, r#""2026-01-02T03:04:05.123456789Z""#, VALID),
+        ("CON-06", t, r#""2026-01-02T03:04:05z""#, VALID),
+        ("CON-06", t, r#""2026-01-02t03:04:05Z""#, VALID),
+        ("CON-06", t, r#""2026-01-02T03:04:05+00:00""#, VALID),
+        ("CON-06", t, r#""2026-12-31T23:59:60Z""#, VALID),
+        ("CON-06", t, r#""2026-02-31T23:59:59Z""#, VALID),
+        ("CON-06", t, r#""2026-00-02T03:04:05Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-13-02T03:04:05Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-00T03:04:05Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-32T03:04:05Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02T24:00:00Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02T03:60:05Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02T03:04:60Z""#, &[("", "pattern")]),
+        ("CON-06", t, r#""2026-01-02T03:04:05-00:00""#, &[("", "pattern")]),
         ("CON-06", t, r#""2026-01-02T03:04:05+01:00""#, &[("", "pattern")]),
         ("CON-06", t, r#""2026-01-02T03:04:05""#, &[("", "pattern")]),
         ("CON-06", t, r#""2026-01-02 03:04:05Z""#, &[("", "pattern")]),
@@ -24,7 +38,9 @@ fn timestamps_are_rfc_3339_in_utc() {
     for (name, schema) in schema_files() {
         objects(&schema, "", &mut |at, object| {
             let property = at.rsplit_once("/properties/").map_or("", |(_, name)| name);
-            if property == "sunset" || (property.ends_with("At") && !property.contains('/')) {
+            // What is ignored has no rule (SVC-08).
+            let ignored = at.starts_with("/$defs/labelledInstallation/");
+            if property == "sunset" || (property.ends_with("At") && !property.contains('/') && !ignored) {
                 times += 1;
                 let target = object.get("$ref").and_then(Value::as_str).unwrap_or_default();
                 assert!(target.ends_with("provenance.schema.json#/$defs/timestamp"), "{name} {at}: {target}");
@@ -34,6 +50,38 @@ fn timestamps_are_rfc_3339_in_utc() {
     // installation 2, provenance, tombstone, blueprint, add, envelope, its item, draft, image,
     // deprecation, demand
     assert_eq!(times, 12);
+}
+
+/// CON-06: two timestamps are compared by the moments they mean, never by their texts, which stay
+/// as they came.
+#[test]
+fn timestamps_compare_by_moment() {
+    let at = |text: &str| Timestamp::new(text).unwrap();
+    let ordered = [
+        "0001-01-01T00:00:00Z",
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:00.000000001Z",
+        "2026-01-01T00:00:00.09z",
+        "2026-01-01t00:00:00.1+00:00",
+        "2026-01-01T00:00:00.5Z",
+        "2026-12-31T23:59:59.999Z",
+        "2026-12-31T23:59:60Z",
+        "2027-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+    ];
+    for (i, earlier) in ordered.iter().enumerate() {
+        for later in &ordered[i + 1..] {
+            assert!(at(earlier) < at(later), "CON-06: {earlier} {later}");
+        }
+        assert_eq!(at(earlier).as_str(), *earlier);
+    }
+    for text in ["2026-01-01T00:00:00.0Z", "2026-01-01t00:00:00z", "2026-01-01T00:00:00.000+00:00"] {
+        assert_eq!(at(text), at("2026-01-01T00:00:00Z"), "CON-06: {text}");
+        assert_eq!(at(text), "2026-01-01T00:00:00Z", "CON-06: {text}");
+    }
+    let moment = |text: &str| at(text).moment().map(|moment| (moment.unix_seconds(), moment.nanoseconds()));
+    assert_eq!(moment("2026-01-01T00:00:00.25Z"), Some((1_767_225_600, 250_000_000)));
+    assert_eq!(moment("2026-02-31T00:00:00Z"), None);
 }
 
 /// CON-07: keys, ids and refs are opaque texts of 1 to 128 characters, whatever stands in them.
@@ -81,7 +129,7 @@ fn undeclared_fields_are_accepted_and_found() {
         &["/hue", "/ops/0/ref/a~1b", "/ops/0/tint"],
     );
     for (folder, document) in [
-        ("installation", r#"{"label": "Desk", "hue": 1}"#),
+        ("installation--labelledInstallation", r#"{"label": "Desk", "hue": 1}"#),
         ("account-check-request", r#"{"handle": "abc", "hue": 1}"#),
         ("resolve-request", r#"{"kind": "ITEM", "refs": [{"bt": "1"}], "hue": 1}"#),
         ("refinery-draft", r#"{"schemaVersion": 1, "orders": [], "hue": 1}"#),
@@ -114,7 +162,7 @@ fn absent_null_and_value_are_kept_apart() {
     let (absent, null, value) = (read(""), read(r#", "orgUnit": null"#), read(r#", "orgUnit": "u""#));
     assert_eq!(absent.org_unit, None);
     assert_eq!(null.org_unit, Some(exchange_api::Nullable::Null));
-    assert_eq!(value.org_unit, Some(exchange_api::Nullable::Value("u".to_owned())));
+    assert_eq!(value.org_unit, Some(exchange_api::Nullable::Value(UnitId::new("u").unwrap())));
     let written = |op: &UpsertShip| op.to_json().unwrap().to_string();
     assert!(!written(&absent).contains("orgUnit"), "{}", written(&absent));
     assert!(written(&null).contains(r#""orgUnit":null"#), "{}", written(&null));

@@ -17,8 +17,8 @@ const ROUTES: [Route; 18] = [
         "POST",
         "/me/installation",
         "exchange.connect",
+        "installation--labelledInstallation",
         "installation",
-        "installation--installationRecord",
     ),
     (
         "SVC-13, SVC-14",
@@ -253,10 +253,61 @@ fn feeds_take_cursor_and_limit() {
         };
         assert_eq!(found, expected, "FED-01, {rows}: {id}");
     }
-    let cursor = &OPERATIONS.iter().find(|o| o.id == "stock_read").unwrap().parameters[0];
-    let valid = |text: &str| cursor.validator.unwrap()().is_valid(&Json::parse(text.as_bytes()).unwrap());
-    assert!(valid("\"Zz09._:-\"") && valid(&letters(128)));
-    assert!(!valid("\"a b\"") && !valid(&letters(129)) && !valid("\"\""));
+}
+
+/// FED-08: any text is a cursor, so that only the server says which it issued; what it issues is
+/// bounded. FED-01, LIM-14: only a limit is a matter of the schema.
+#[test]
+fn any_text_is_a_cursor() {
+    let mut feeds = 0;
+    for cursor in OPERATIONS.iter().flat_map(|o| o.parameters).filter(|p| p.name == "cursor") {
+        feeds += 1;
+        let valid = |text: &str| {
+            let json = Json::parse(text.as_bytes()).unwrap();
+            cursor.validator.is_none_or(|validator| validator().is_valid(&json))
+        };
+        for text in ["\"Zz09._:-\"", "\"\"", "\"a b/ü\\u0000\"", &letters(4000)] {
+            assert!(valid(text), "FED-08: {text:.40}");
+        }
+    }
+    assert_eq!(feeds, 4);
+    let declared = &file("openapi.json")["components"]["parameters"]["Cursor"]["schema"];
+    assert_eq!(*declared, serde_json::json!({"type": "string"}), "FED-08");
+    check(&[
+        ("FED-08", "page--cursor", &letters(129), &[("", "maxLength")]),
+        ("FED-08", "page--cursor", r#""a b""#, &[("", "pattern")]),
+        ("FED-08", "page--cursor", r#""""#, &[("", "minLength"), ("", "pattern")]),
+    ]);
+    assert_eq!(exchange_api::codes::Code::from("CURSOR_EXPIRED").status(), Some(410));
+}
+
+/// OST-15: the roster's unit is the id of a unit, as everywhere.
+#[test]
+fn the_unit_of_a_roster_is_a_unit_id() {
+    let declared = &file("openapi.json")["components"]["parameters"]["Unit"]["schema"];
+    assert_eq!(folder(declared), "org-unit--unitId");
+}
+
+/// CON-05, CON-03: a file that the reader has is answered `304`, without a body.
+#[test]
+fn a_file_that_did_not_change_is_not_sent_again() {
+    let document = file("openapi.json");
+    let sent = serde_json::json!({"$ref": "#/components/parameters/IfNoneMatch"});
+    let tag = serde_json::json!({"$ref": "#/components/headers/ETag"});
+    let caching = serde_json::json!({"$ref": "#/components/headers/CacheControl"});
+    for (method, path) in [("GET", "/openapi.json"), ("GET", "/schemas/{name}.schema.json")] {
+        let described = described(&document, method, path);
+        assert!(described["parameters"].as_array().unwrap().contains(&sent), "CON-05: {path}");
+        let same = &described["responses"]["304"];
+        assert!(same.is_object() && same["content"].is_null(), "CON-05: {path}");
+        for answer in [same, &described["responses"]["200"]] {
+            assert_eq!((&answer["headers"]["ETag"], &answer["headers"]["Cache-Control"]), (&tag, &caching));
+        }
+    }
+    for operation in OPERATIONS {
+        let known = operation.success.contains(&304);
+        assert_eq!(known, operation.anonymous, "CON-05: {operation:?}");
+    }
 }
 
 /// GW-13: every call may carry an id of its own, never refused; every answer carries one.

@@ -99,7 +99,8 @@ fn quality_is_0_to_1000() {
     ]);
 }
 
-/// TYP-08: a location is referred to by link, by name, or by both; an answer always has the name.
+/// TYP-08, TYP-09: a location is referred to by link, by name, or by both, and a reference without
+/// either breaks the schema of the batch; an answer always has the name.
 #[test]
 fn locations_have_a_name_a_link_or_both() {
     let link = r#""uex": {"kind": "CITY", "id": 1}"#;
@@ -108,6 +109,13 @@ fn locations_have_a_name_a_link_or_both() {
         ("TYP-08", "location-ref", r#"{"name": "Area 18"}"#, VALID),
         ("TYP-08", "location-ref", &format!(r#"{{{link}, "name": "Area 18"}}"#), VALID),
         ("TYP-08", "location-ref", "{}", &[("", "anyOf")]),
+        (
+            "TYP-09",
+            "change-set--orgStockChangeSet",
+            r#"{"ops": [{"op": "move-location", "unit": "u", "entry": "e", "version": 0, "location": {},
+            "quantity": {"amount": 1, "unit": "SCU"}}]}"#,
+            &[("/ops/0/location", "anyOf")],
+        ),
         ("TYP-08", "location-ref", r#"{"uex": {"kind": "PLANET", "id": 1}}"#, &[("/uex/kind", "enum")]),
     ]);
     shape("TYP-08", "location", &format!(r#"{{{link}, "name": "Area 18"}}"#), &["name"]);
@@ -170,7 +178,8 @@ fn extensions_are_objects_under_reverse_dns_keys() {
         ("TYP-12", "ship", &format!(r#"{{"shipId": "s", "shipType": {entry}, {ship}, {x}}}"#), VALID),
         ("TYP-12", "change-set", &format!(r#"{{"ops": [{{}}], {x}}}"#), VALID),
     ]);
-    undeclared("TYP-12", "installation", &format!(r#"{{"label": "Desk", {x}}}"#), &["/extensions"]);
+    let labelled = format!(r#"{{"label": "Desk", {x}}}"#);
+    undeclared("TYP-12", "installation--labelledInstallation", &labelled, &["/extensions"]);
     undeclared(
         "TYP-12",
         "refinery-draft",
@@ -223,4 +232,43 @@ fn a_tombstone_says_who_removed_the_entry() {
     let client = r#"{"channel": "client", "clientId": "c", "installationId": "i"}"#;
     shape("TYP-15", t, client, &["channel", "clientId"]);
     check(&[("TYP-15", t, r#"{"channel": "client"}"#, &[("/clientId", "required")])]);
+}
+
+/// TYP-15: on blueprints, stock and ships a removal by a client names client and installation, one
+/// by another known channel neither, and nothing is said of channels to come; org stock may keep
+/// the installation back.
+#[test]
+fn own_pages_say_which_installation_removed_an_entry() {
+    let page = |by: &str| {
+        format!(
+            r#"{{"items": [], "nextCursor": "c", "hasMore": false,
+            "removed": [{{"key": "k", "removedAt": "2026-01-02T03:04:05Z", "removedBy": {by}}}]}}"#
+        )
+    };
+    let (client, installation) = (r#""clientId": "c""#, r#""installationId": "i""#);
+    let by = |channel: &str, ids: &[&str]| {
+        let channel = format!(r#""channel": "{channel}""#);
+        let members = [&[channel.as_str()][..], ids].concat().join(", ");
+        page(&format!("{{{members}}}"))
+    };
+    let at = "/removed/0/removedBy";
+    let (no_client, no_installation) = (format!("{at}/clientId"), format!("{at}/installationId"));
+    for folder in ["page--blueprintPage", "page--stockPage", "page--shipPage"] {
+        check(&[
+            ("TYP-15", folder, &by("client", &[client, installation]), VALID),
+            ("TYP-15", folder, &by("client", &[client]), &[(&no_installation, "required")]),
+            ("TYP-15", folder, &by("client", &[installation]), &[(&no_client, "required")]),
+            ("TYP-15", folder, &by("fax", &[]), VALID),
+            ("TYP-15", folder, &by("fax", &[client]), VALID),
+        ]);
+        for channel in ["web", "app", "system"] {
+            check(&[
+                ("TYP-15", folder, &by(channel, &[]), VALID),
+                ("TYP-15", folder, &by(channel, &[client]), &[(at, "not")]),
+                ("TYP-15", folder, &by(channel, &[installation]), &[(at, "not")]),
+            ]);
+        }
+    }
+    let of_pool = by("client", &[client]).replacen('{', r#"{"units": [], "#, 1);
+    check(&[("TYP-15", "page--orgStockPage", &of_pool, VALID)]);
 }

@@ -85,7 +85,7 @@ fn ship_ops_refer_to_type_place_and_unit() {
         ("SHP-06", t, r#"{"op": "remove", "shipId": "s", "version": 1, "opId": "o"}"#, VALID),
         ("SHP-06", t, UPSERT, VALID),
         ("SHP-06", t, &UPSERT.replace("\"u\"", "null"), VALID),
-        ("SHP-06", t, &UPSERT.replace("\"u\"", "{}"), &[("/orgUnit", "type")]),
+        ("SHP-06", t, &UPSERT.replace("\"u\"", "{}"), &[("/orgUnit", "anyOf")]),
         ("SHP-06", t, &UPSERT.replace("\"u\"", "\"\""), &[("/orgUnit", "minLength")]),
         ("SHP-06", t, &UPSERT.replace("true", "1"), &[("/override", "type")]),
         ("SHP-06", t, &UPSERT.replace("{\"name\": \"n\"}", "{}"), &[("/shipType", "anyOf")]),

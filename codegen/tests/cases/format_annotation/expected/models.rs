@@ -27,6 +27,8 @@ pub struct Input {
     pub size: Option<i64>,
     /// `link`
     pub link: Option<Link>,
+    /// Compared by the moment that it means.
+    pub made: Option<Moment>,
     /// `unit`
     ///
     /// Limits: format `x-unit`.
@@ -37,7 +39,9 @@ pub struct Input {
 
 ::contract_runtime::object! {
     Input {
-        optional { at = "at", id = "id", size = "size", link = "link", unit = "unit" }
+        optional {
+            at = "at", id = "id", size = "size", link = "link", made = "made", unit = "unit",
+        }
         extra undeclared
     }
 }
@@ -47,6 +51,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.link.as_ref().is_none_or(|value| value.is_valid())
+            && self.made.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
@@ -66,9 +71,32 @@ impl Link {
 ::contract_runtime::string_newtype!(Link);
 
 impl Contract for Link {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator = schemas::validator(7);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 20)
+    }
+}
+
+/// Compared by the moment that it means.
+///
+/// Limits: at most 40 characters; format `date-time`.
+///
+/// Schema: `input.json#/$defs/moment`.
+#[derive(Clone, Debug)]
+pub struct Moment(pub(super) String);
+
+impl Moment {
+    /// The greatest number of characters.
+    pub const MAX_LENGTH: usize = 40;
+}
+
+::contract_runtime::moment_newtype!(Moment);
+
+impl Contract for Moment {
+    const VALIDATOR: Validator = schemas::validator(8);
+
+    fn is_valid(&self) -> bool {
+        char_count_at_most(&self.0, 40)
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 3f23789924a47339
+//! * `input.json` sha256 fe005c5171a7144c
 
 pub mod models;
 pub mod schemas;

@@ -16,13 +16,15 @@ pub const fn validator(row: u32) -> Validator {
 #[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", SchemaId(1)), ("id", SchemaId(2)), ("link", SchemaId(4)), ("size", SchemaId(3)), ("unit", SchemaId(5))])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", SchemaId(1)), ("id", SchemaId(2)), ("link", SchemaId(4)), ("made", SchemaId(5)), ("size", SchemaId(3)), ("unit", SchemaId(6))])] },
         Schema { resource: 0, location: "/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/link", keywords: &[Keyword::Ref(SchemaId(6))] },
+        Schema { resource: 0, location: "/properties/link", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/properties/made", keywords: &[Keyword::Ref(SchemaId(8))] },
         Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: 0, location: "/$defs/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20)] },
+        Schema { resource: 0, location: "/$defs/moment", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40)] },
     ],
     resources: &[
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },

@@ -1,0 +1,272 @@
+//! Problems of the registry, for whoever refuses: a server, or a client before it sends.
+
+use std::fmt;
+
+use contract_runtime::{
+    Map,
+    violation::{Violation, Violations},
+};
+
+use crate::{
+    codes::Code,
+    types::{CorrelationId, JsonPointer, Problem, ProblemError},
+};
+
+/// What `problem.schema.json` allows (ERR-02, LIM-26).
+const MOST_ERRORS: usize = 50;
+
+/// What `problem.schema.json` allows for `instance`.
+const LONGEST_PATH: usize = 2048;
+
+impl Problem {
+    /// The problem of a code: status, title and detail are the registry's (ERR-01), `instance` is
+    /// the path of the call; of one longer than 2048 characters, the longest part of whole segments.
+    ///
+    /// A code that the registry does not have, and one that it has retired, is `INTERNAL_ERROR`.
+    #[must_use]
+    pub fn new(code: impl Into<Code>, correlation_id: CorrelationId, path: &str) -> Self {
+        let code = code.into();
+        let code = if code.retired() == Some(false) { code } else { Code::InternalError };
+        let instance = match fitting(path, LONGEST_PATH) {
+            "" => "/",
+            path => path,
+        };
+        Self {
+            status: code.status().map_or(500, i64::from),
+            title: code.title().unwrap_or_default().to_owned(),
+            detail: code.detail().unwrap_or_default().to_owned(),
+            code,
+            instance: Some(instance.to_owned()),
+            correlation_id,
+            errors: None,
+            confirmation_url: None,
+            retry_after_seconds: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// The problem of a body that breaks its schema: pointers and keywords, never a value (ERR-22).
+    ///
+    /// More than 500 ops are `BATCH_TOO_LARGE`, whatever else the violations say (A5).
+    #[must_use]
+    pub fn of_violations(violations: &Violations, correlation_id: CorrelationId, path: &str) -> Self {
+        if violations.iter().any(|found| found.pointer == "/ops" && found.keyword == "maxItems") {
+            return Self::new(Code::BatchTooLarge, correlation_id, path);
+        }
+        let errors = violations.iter().filter_map(error_of);
+        Self::new(Code::SchemaInvalid, correlation_id, path).with_errors(errors)
+    }
+
+    /// The problem of undeclared members that no warning can name, because their pointers have more
+    /// than 200 characters (CON-09); `None` when every pointer fits.
+    #[must_use]
+    pub fn of_undeclared(pointers: &[String], correlation_id: CorrelationId, path: &str) -> Option<Self> {
+        let too_long = |pointer: &&String| fitting(pointer, JsonPointer::MAX_LENGTH).len() < pointer.len();
+        let mut errors = pointers.iter().filter(too_long).filter_map(|pointer| {
+            let error = ProblemError::builder().pointer(pointer_of(pointer)?);
+            error.message("an undeclared member whose pointer is too long").build().ok()
+        });
+        let first = errors.next()?;
+        let errors = std::iter::once(first).chain(errors);
+        Some(Self::new(Code::SchemaInvalid, correlation_id, path).with_errors(errors))
+    }
+
+    /// The same with the errors, each once, as many as fit.
+    #[must_use]
+    pub(super) fn with_errors(mut self, errors: impl IntoIterator<Item = ProblemError>) -> Self {
+        let mut list: Vec<ProblemError> = Vec::new();
+        for error in errors {
+            if list.len() == MOST_ERRORS {
+                break;
+            }
+            if !list.contains(&error) {
+                list.push(error);
+            }
+        }
+        self.errors = Some(list).filter(|list| !list.is_empty());
+        self
+    }
+}
+
+/// Code, status, title and correlation id, on one line: what a log and a member's report need.
+/// Never a pointer or a link.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, status, title, correlation_id, .. } = self;
+        write!(f, "{code} ({status}): {title} [correlation id {correlation_id}]")
+    }
+}
+
+fn error_of(found: &Violation) -> Option<ProblemError> {
+    let error = ProblemError::builder().pointer(pointer_of(&found.pointer)?);
+    // DRF-06 gives the words.
+    if found.keyword == "pattern" && found.schema.ends_with("#/properties/formatVersion") {
+        return error.message("unsupported major version").build().ok();
+    }
+    error.keyword(found.keyword).build().ok()
+}
+
+/// A pointer as problems can hold it: one of more than 200 characters names its longest ancestor
+/// that fits (LIM-26, CON-09).
+pub(super) fn pointer_of(pointer: &str) -> Option<JsonPointer> {
+    JsonPointer::new(fitting(pointer, JsonPointer::MAX_LENGTH)).ok()
+}
+
+/// The text, or its longest part of whole segments that has at most so many characters.
+fn fitting(path: &str, most: usize) -> &str {
+    if path.char_indices().nth(most).is_none() {
+        return path;
+    }
+    let slashes = path.char_indices().take(most + 1).filter(|(_, c)| *c == '/');
+    slashes.last().map_or("", |(at, _)| &path[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Contract, Rejected,
+        types::{BlueprintDraft, ResolveRequest, ShipChangeSet},
+    };
+
+    const PATH: &str = "/exchange/v1/me/ships/changes";
+
+    fn id() -> CorrelationId {
+        CorrelationId::new("c-1").unwrap()
+    }
+
+    fn violations<T: Contract>(document: &str) -> Violations {
+        match T::parse_valid(document.as_bytes()) {
+            Err(Rejected::Invalid(violations)) => violations,
+            other => panic!("{:?}", other.map(|_| "valid")),
+        }
+    }
+
+    fn refused<T: Contract>(document: &str) -> Problem {
+        let problem = Problem::of_violations(&violations::<T>(document), id(), PATH);
+        assert!(problem.is_valid(), "{problem}");
+        problem
+    }
+
+    /// Pointer, keyword and message of each error.
+    fn errors(problem: &Problem) -> Vec<(&str, Option<&str>, Option<&str>)> {
+        let list = problem.errors.iter().flatten();
+        list.map(|e| (e.pointer.as_str(), e.keyword.as_deref(), e.message.as_deref())).collect()
+    }
+
+    /// ERR-01: every code of the registry makes a valid problem that names its path; a retired or
+    /// an unknown one is never sent.
+    #[test]
+    fn a_problem_is_what_the_registry_says() {
+        for code in Code::ALL.iter().chain([&Code::from("LATER")]) {
+            let mut problem = Problem::new(code.clone(), id(), PATH);
+            let sent = if code.retired() == Some(false) { code.as_str() } else { "INTERNAL_ERROR" };
+            assert_eq!(problem.code.as_str(), sent);
+            assert_eq!(Some(problem.status), problem.code.status().map(i64::from), "{code}");
+            assert_eq!(problem.instance.as_deref(), Some(PATH), "{code}");
+            if *code == Code::MassChangeConfirmationRequired {
+                problem.confirmation_url = crate::types::ConfirmationUrl::new("https://web.example/c").ok();
+            }
+            assert!(problem.is_valid(), "{code}");
+        }
+    }
+
+    #[test]
+    fn an_instance_always_fits() {
+        for (path, expected) in [
+            (format!("/{}", "x".repeat(2047)), 2048),
+            (format!("/{}", "x".repeat(2048)), 1),
+            (format!("/a/{}", "x".repeat(2048)), 2),
+            (format!("/{}/b", "x".repeat(2047)), 2048),
+            (String::new(), 1),
+        ] {
+            let problem = Problem::new(Code::NotFound, id(), &path);
+            assert_eq!(problem.instance.as_ref().map(String::len), Some(expected), "{}", path.len());
+            assert!(problem.is_valid());
+        }
+    }
+
+    /// ERR-22: places and keywords of what is wrong, without values.
+    #[test]
+    fn violations_are_errors() {
+        let problem = refused::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
+        assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", 400));
+        assert_eq!(errors(&problem), [("/kind", Some("enum"), None), ("/refs", Some("minItems"), None)]);
+        assert!(!problem.to_json().unwrap().to_string().contains("hush"));
+    }
+
+    /// WRT-01, ERR-32, A5: more than 500 ops are too large a batch, whatever else is wrong.
+    #[test]
+    fn too_many_ops_are_a_batch_too_large() {
+        for op in [r#"{"op": "remove", "shipId": "s", "version": 1}"#, r#"{"op": "link", "shipId": "s"}"#] {
+            let document = format!(r#"{{"ops": [{}]}}"#, vec![op; 501].join(","));
+            let problem = refused::<ShipChangeSet>(&document);
+            assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", 413), "{op}");
+            assert_eq!(problem.errors, None, "{op}");
+        }
+        let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec![r#"{"bt": "1"}"#; 501].join(","));
+        assert_eq!(refused::<ResolveRequest>(&refs).code, Code::SchemaInvalid);
+    }
+
+    /// DRF-06: another major version is named in words; what is no version text is not.
+    #[test]
+    fn another_major_version_is_unsupported() {
+        let draft = |version: &str| {
+            format!(r#"{{"format": "svc.blueprints", "formatVersion": {version}, "items": []}}"#)
+        };
+        for version in ["\"2.0\"", "\"01.0\"", "\"\""] {
+            let problem = refused::<BlueprintDraft>(&draft(version));
+            let expected = [("/formatVersion", None, Some("unsupported major version"))];
+            assert_eq!(errors(&problem), expected, "{version}");
+        }
+        assert_eq!(errors(&refused::<BlueprintDraft>(&draft("1"))), [("/formatVersion", Some("type"), None)]);
+    }
+
+    /// ERR-02, LIM-26: at most 50 errors.
+    #[test]
+    fn errors_are_limited() {
+        let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec!["{}"; 60].join(","));
+        let problem = refused::<ResolveRequest>(&refs);
+        assert_eq!(problem.errors.as_ref().map(Vec::len), Some(50));
+    }
+
+    /// LIM-26: a pointer over 200 characters names its longest ancestor that fits, once.
+    #[test]
+    fn a_long_pointer_names_its_ancestor() {
+        let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".to_owned() };
+        let long = "ü".repeat(120);
+        let found =
+            [format!("/a/{long}/{long}"), format!("/a/{long}/{long}2"), format!("/{}", "x".repeat(199))];
+        let found = Violations::new(found.map(at).to_vec()).unwrap();
+        let problem = Problem::of_violations(&found, id(), PATH);
+        let parent = format!("/a/{long}");
+        let fits = format!("/{}", "x".repeat(199));
+        assert_eq!(
+            errors(&problem),
+            [(parent.as_str(), Some("type"), None), (fits.as_str(), Some("type"), None)]
+        );
+        for (length, fitting) in [(200, 200), (201, 0)] {
+            let pointer = format!("/{}", "x".repeat(length - 1));
+            assert_eq!(pointer_of(&pointer).unwrap().as_str().len(), fitting);
+        }
+        assert_eq!(pointer_of(&format!("/{}/b", "x".repeat(199))).unwrap().as_str().len(), 200);
+    }
+
+    /// CON-09: an undeclared member that no warning can name is refused at its parent.
+    #[test]
+    fn an_undeclared_member_with_a_long_pointer_is_refused() {
+        let long = format!("/hue/{}", "x".repeat(200));
+        let problem = Problem::of_undeclared(&["/tint".to_owned(), long], id(), PATH).unwrap();
+        let message = "an undeclared member whose pointer is too long";
+        assert_eq!(errors(&problem), [("/hue", None, Some(message))]);
+        assert!(problem.is_valid());
+        assert_eq!(Problem::of_undeclared(&["/tint".to_owned()], id(), PATH), None);
+    }
+
+    #[test]
+    fn a_printed_problem_has_code_and_id() {
+        let mut problem = Problem::new(Code::NotPermitted, id(), PATH);
+        problem.confirmation_url = crate::types::ConfirmationUrl::new("https://web.example/hush").ok();
+        assert_eq!(problem.to_string(), "NOT_PERMITTED (403): Not permitted [correlation id c-1]");
+    }
+}

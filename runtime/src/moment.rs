@@ -1,0 +1,259 @@
+//! [`Moment`]: what an RFC 3339 date-time says, for comparing texts by the moments they mean.
+//!
+//! One moment has many texts: `00:00:00Z`, `00:00:00.0z` and `01:00:00+01:00`, and their order as
+//! texts is another than the order of time (`00:00:00.5Z` sorts before `00:00:00Z`). A moment is
+//! read where it is compared and borrows from its text; the text stays what is kept and written.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A moment of UTC, exact: any number of fraction digits, leap seconds in their place.
+///
+/// Ordered by time, and equal when the moments are, whatever their texts look like.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment<'t> {
+    /// Minutes since 1970-01-01T00:00Z; whole, since offsets are.
+    minutes: i64,
+    /// Within the minute: 0 to 60, of which 60 is the leap second.
+    second: u8,
+    /// Digits after the point, without zeros at the end, so that their order is that of numbers.
+    fraction: &'t str,
+}
+
+impl<'t> Moment<'t> {
+    /// Reads an RFC 3339 date-time with any offset; `T` and `Z` in either case (RFC 3339, 5.6).
+    ///
+    /// `None` when the text is none, and when it names a day that its month does not have or a
+    /// second 60 elsewhere than at the end of a day in UTC.
+    #[must_use]
+    pub fn parse(text: &'t str) -> Option<Self> {
+        let (date, rest) = text.split_at_checked(10)?;
+        let [year, month, day] = numbers(date, '-')?;
+        let rest = rest.strip_prefix(['T', 't'])?;
+        let (time, rest) = rest.split_at_checked(8)?;
+        let [hour, minute, second] = numbers(time, ':')?;
+        let (fraction, offset) = match rest.strip_prefix('.') {
+            Some(rest) => {
+                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                rest.split_at_checked(digits).filter(|_| digits > 0)?
+            }
+            None => ("", rest),
+        };
+        let day_exists = (1..=12).contains(&month) && (1..=days_of(year, month)).contains(&day);
+        if !day_exists || hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
+        let minutes = days_since_1970(year, month, day) * 1440 + hour * 60 + minute - minutes_of(offset)?;
+        if second == 60 && minutes.rem_euclid(1440) != 1439 {
+            return None;
+        }
+        let second = u8::try_from(second).ok()?;
+        Some(Self { minutes, second, fraction: fraction.trim_end_matches('0') })
+    }
+
+    /// Whole seconds since 1970-01-01T00:00:00Z as clocks count them: a leap second has the number
+    /// of the second after it.
+    #[must_use]
+    pub const fn unix_seconds(&self) -> i64 {
+        self.minutes * 60 + self.second as i64
+    }
+
+    /// Nanoseconds within the second; further digits are cut off.
+    #[must_use]
+    pub fn nanoseconds(&self) -> u32 {
+        let digits = self.fraction.bytes().map(|digit| u32::from(digit - b'0'));
+        digits.chain(std::iter::repeat(0)).take(9).fold(0, |sum, digit| sum * 10 + digit)
+    }
+}
+
+impl fmt::Debug for Moment<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Moment({}.{:09})", self.unix_seconds(), self.nanoseconds())
+    }
+}
+
+/// Compares two texts by the moments they mean; what means none comes after all that does, by its
+/// text.
+#[must_use]
+pub fn compare(a: &str, b: &str) -> Ordering {
+    key(a).cmp(&key(b))
+}
+
+/// Hashes what [`compare`] compares.
+pub fn hash<H: Hasher>(text: &str, state: &mut H) {
+    key(text).hash(state);
+}
+
+fn key(text: &str) -> Result<Moment<'_>, &str> {
+    Moment::parse(text).ok_or(text)
+}
+
+/// Two or four digits each, with a mark between them.
+fn numbers(text: &str, mark: char) -> Option<[i64; 3]> {
+    let mut parts = text.split(mark).map(number);
+    let found = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(found)
+}
+
+/// What has a sign, a space or another script's digits is no number here. The lengths of the parts
+/// follow from that of the whole: a year of three digits leaves a month of three.
+fn number(digits: &str) -> Option<i64> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    (plain && matches!(digits.len(), 2 | 4)).then(|| digits.parse().ok())?
+}
+
+/// The minutes that an offset puts before UTC.
+fn minutes_of(offset: &str) -> Option<i64> {
+    if matches!(offset, "Z" | "z") {
+        return Some(0);
+    }
+    let (sign, rest) = offset.split_at_checked(1)?;
+    let sign = match sign {
+        "+" => 1,
+        "-" => -1,
+        _ => return None,
+    };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    (rest.len() == 5 && hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
+}
+
+fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_of(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01 to a day of the Gregorian calendar, years 0 to 9999.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March here, so that the leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    // The five months from March on have 153 days, and so have the next five.
+    let before_month = (153 * month + 2) / 5;
+    year * 365 + leap_days + before_month + day - 719_469
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+
+    use super::*;
+
+    #[test]
+    fn days_are_counted_from_1970() {
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1969-12-31T23:59:59Z", -1),
+            ("2000-02-29T12:00:00Z", 951_825_600),
+            ("2000-03-01T00:00:00Z", 951_868_800),
+            ("2038-01-19T03:14:07Z", 2_147_483_647),
+            ("0001-01-01T00:00:00Z", -62_135_596_800),
+            ("0000-02-29T00:00:00Z", -62_162_121_600),
+            ("9999-12-31T23:59:59Z", 253_402_300_799),
+            ("2026-01-02T03:04:05+14:00", 1_767_272_645),
+            ("2026-01-02T03:04:05-00:30", 1_767_324_845),
+        ] {
+            assert_eq!(Moment::parse(text).map(|m| m.unix_seconds()), Some(seconds), "{text}");
+        }
+    }
+
+    /// Every day of 800 years has the number after that of the day before it.
+    #[test]
+    fn no_day_is_missed_or_counted_twice() {
+        let mut before = days_since_1970(1600, 1, 1) - 1;
+        for year in 1600..2400 {
+            for month in 1..=12 {
+                for day in 1..=days_of(year, month) {
+                    assert_eq!(days_since_1970(year, month, day), before + 1, "{year}-{month}-{day}");
+                    before += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_compare_by_moment() {
+        for (a, b, expected) in [
+            ("2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00Z", Greater),
+            ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000z", Equal),
+            ("2026-01-01t00:00:00+00:00", "2026-01-01T00:00:00Z", Equal),
+            ("2026-01-01T01:00:00+01:00", "2025-12-31T23:00:00-01:00", Equal),
+            ("2026-01-01T00:00:00.10Z", "2026-01-01T00:00:00.1Z", Equal),
+            ("2026-01-01T00:00:00.09Z", "2026-01-01T00:00:00.1Z", Less),
+            (
+                "2026-01-01T00:00:00.12345678901234567890123Z",
+                "2026-01-01T00:00:00.12345678901234567890124Z",
+                Less,
+            ),
+            ("2016-12-31T23:59:60.5Z", "2016-12-31T23:59:59.9Z", Greater),
+            ("2016-12-31T23:59:60.5Z", "2017-01-01T00:00:00Z", Less),
+            ("2017-01-01T00:59:60+01:00", "2016-12-31T23:59:60Z", Equal),
+            ("9999-12-31T23:59:59Z", "2026-02-30T00:00:00Z", Less),
+            ("2026-02-30T00:00:00Z", "2026-02-30T00:00:00.0Z", Greater),
+            ("soon", "soon", Equal),
+        ] {
+            assert_eq!((compare(a, b), compare(b, a)), (expected, expected.reverse()), "{a} {b}");
+            let hashed = |text: &str| {
+                let mut state = std::collections::hash_map::DefaultHasher::new();
+                hash(text, &mut state);
+                state.finish()
+            };
+            assert_eq!(hashed(a) == hashed(b), expected == Equal, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn nanoseconds_are_padded_and_cut() {
+        for (text, expected) in
+            [("Z", 0), (".5Z", 500_000_000), (".000000001Z", 1), (".1234567899Z", 123_456_789)]
+        {
+            let text = format!("2026-01-01T00:00:00{text}");
+            assert_eq!(Moment::parse(&text).map(|m| m.nanoseconds()), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_moment_is_none() {
+        for text in [
+            "",
+            "2026-01-01",
+            "2026-01-01T00:00:00",
+            "2026-01-01 00:00:00Z",
+            "2026-1-01T00:00:00Z",
+            "026-001-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:61Z",
+            "2026-01-01T00:00:60Z",
+            "2026-01-01T23:59:60+01:00",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00,5Z",
+            "2026-01-01T00:00:00.5",
+            "2026-01-01T00:00:00ZZ",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+00:60",
+            "2026-01-01T00:00:00+0000",
+            "2026-01-01T00:00:00+00:0000",
+            "+026-01-01T00:00:00Z",
+            "٢٠٢٦-01-01T00:00:00Z",
+            "2026-01-01T00:00:00Zé",
+        ] {
+            assert_eq!(Moment::parse(text), None, "{text}");
+        }
+    }
+}
