@@ -398,7 +398,7 @@ impl Project {
 
 /// The module of a registry table.
 fn table_module(table: &crate::config::Table) -> String {
-    format!("{}s", names::field_name(&table.name).trim_start_matches("r#"))
+    format!("{}s", names::field_name(&table.name).trim_end_matches('_'))
 }
 
 /// The enum of a registry table, as the models name it.

@@ -361,19 +361,16 @@ fn method_names(operations: &[Operation]) -> Vec<String> {
     operations.iter().map(|operation| distinct(&operation.id, &mut seen, "call")).collect()
 }
 
-/// A name that neither needs `r#` nor has been given before, and that progenitor's own
+/// A name that is no keyword and has not been given before, and that progenitor's own
 /// conversion to snake case leaves as it is.
 fn distinct(wire: &str, seen: &mut BTreeSet<String>, prefix: &str) -> String {
     let name = names::field_name(wire);
-    let base = match name.strip_prefix("r#") {
-        Some(keyword) => format!("{prefix}_{keyword}"),
-        None => name.trim_end_matches('_').to_owned(),
-    };
+    let base = name.trim_end_matches('_');
     let clear = |name: &str| match syn::parse_str::<syn::Ident>(name) {
         Ok(_) => name.to_owned(),
         Err(_) => format!("{prefix}_{name}"),
     };
-    let base = clear(&base);
+    let base = clear(base);
     let mut name = base.clone();
     let mut number = 1;
     while !seen.insert(name.clone()) {

@@ -203,7 +203,7 @@ impl Shared {
         let mut names: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
         names::make_distinct(&wires, &mut names);
         let named = counts.iter().zip(names).map(|((text, tokens, ..), name)| {
-            let name = name.trim_start_matches("r#").to_uppercase();
+            let name = name.trim_end_matches('_').to_uppercase();
             // Apart from the table's own names.
             (text.clone(), tokens.clone(), quote::format_ident!("{name}_PARAMETER"))
         });

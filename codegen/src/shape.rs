@@ -203,7 +203,7 @@ impl Shapes {
         (0..u32::try_from(self.types.len()).unwrap_or(u32::MAX)).map(TypeId)
     }
 
-    /// How many types stand inside each other at most, without an array or a map between.
+    /// How many types stand inside each other at most.
     #[must_use]
     pub fn depth(&self) -> usize {
         boxes::depth(self)

@@ -124,7 +124,7 @@ impl server::Service for Echo {
             json(&r.sku),
             json(&r.workflow),
             json(&r.address),
-            json(&r.r#where),
+            json(&r.where_),
             json(&r.x_parts),
             json(&r.session),
             json(&r.seen),

@@ -204,3 +204,95 @@ pub fn selector(graph: &Graph, id: SchemaId) -> String {
     let longer = if pointer.is_empty() { file.to_owned() } else { format!("{file}#{pointer}") };
     if select(graph, &longer) == [id] { longer } else { location }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        config::Config,
+        generate::{Contract, Project},
+        load::Sources,
+        shape::Body,
+    };
+
+    const API: &str = "
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    post:
+      operationId: ships/add
+      parameters: [{ $ref: '#/components/parameters/order' }]
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/New' } } } }
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } } }
+components:
+  parameters:
+    order: { name: order, in: query, schema: { enum: [up, down] } }
+  schemas:
+    New: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, via: { enum: [web, unknown] } } }
+    Ship: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, format: { const: ship }, armed: { type: boolean } } }
+    Kind: { enum: [cargo, scout] }
+    Base: { type: object, properties: { a: { type: string } } }
+    Whole: { allOf: [{ $ref: '#/components/schemas/Base' }], properties: { b: { type: string } } }
+";
+
+    fn read(options: &str) -> Result<Contract, String> {
+        let config: Config = toml::from_str(options).unwrap();
+        let project = Project { config, ..Project::default() };
+        let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap();
+        project.understand(sources).map_err(|problems| problems.render(false))
+    }
+
+    /// Each enumeration, and whether it keeps what it does not know.
+    fn enumerations(options: &str) -> Vec<(String, bool)> {
+        let contract = read(options).unwrap_or_else(|e| panic!("{e}"));
+        let all = contract.shapes.types.iter().filter_map(|def| match &def.body {
+            Body::Enum(list) => Some((def.name.clone(), list.open)),
+            _ => None,
+        });
+        let mut all: Vec<(String, bool)> = all.collect();
+        all.sort();
+        all
+    }
+
+    /// CON-12: what an answer can hold keeps what it does not know, whoever else holds it.
+    #[test]
+    fn answers_keep_what_they_do_not_know() {
+        let expect = |via: bool, kind: bool| {
+            let all = [("KindValue", kind), ("NewVia", via), ("Order", false), ("ShipFormat", true)];
+            all.map(|(name, open)| (name.to_owned(), open))
+        };
+        assert_eq!(enumerations(""), expect(false, true));
+        assert_eq!(enumerations("open = ['#/components/schemas/New/properties/via']"), expect(true, true));
+        assert_eq!(enumerations("closed = ['#/components/schemas/Kind']"), expect(false, false));
+    }
+
+    #[test]
+    fn an_option_that_does_nothing_is_refused() {
+        for options in [
+            "open = ['#/components/schemas/Kind']",
+            "closed = ['#/components/schemas/New/properties/via']",
+            "open = ['#/components/schemas/Ship/properties/armed']",
+            "closed = ['#/components/schemas/Ship/properties/armed']",
+        ] {
+            let error = read(options).unwrap_err();
+            assert!(error.contains("does nothing for"), "{options}: {error}");
+        }
+    }
+
+    /// A wire value may be called as the variant for all others is, in closed enumerations too.
+    #[test]
+    fn the_variant_for_all_others_has_its_name_for_itself() {
+        let contract = read("").unwrap();
+        let via = contract.shapes.types.iter().find(|def| def.name == "NewVia").unwrap();
+        let Body::Enum(list) = &via.body else { panic!("{via:?}") };
+        assert_eq!(list.values.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(), ["Web", "UnknownValue"]);
+    }
+
+    /// A base that stands in an `allOf` alone is a part of other types and none itself.
+    #[test]
+    fn what_is_taken_in_alone_is_no_type() {
+        let contract = read("").unwrap();
+        let names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+        assert!(names.contains(&"Whole") && !names.contains(&"Base"), "{names:?}");
+    }
+}

@@ -180,7 +180,7 @@ fn areas(page: &mut Page, found: &Findings) {
 /// A module's name from a tag.
 fn module(tag: &str) -> String {
     let name = field_name(tag);
-    let name = name.trim_start_matches("r#");
+    let name = name.trim_end_matches('_');
     if RESERVED.contains(&name) || name == "models" || syn::parse_str::<syn::Ident>(name).is_err() {
         format!("{name}_area")
     } else {

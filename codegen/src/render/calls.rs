@@ -199,7 +199,11 @@ mod tests {
                 required { first_member: list Vec<super::codes::Code> = "firstMember", second: one (A, B) = "b" }
                 optional { third: one Map<Vec<String>> = "third" }
             } } },
-            "builder! {\n    A ABuilder {\n        required { first_member: list Vec<super::codes::Code> = \"firstMember\", second: one (A, B) = \"b\" }\n        optional { third: one Map<Vec<String>> = \"third\" }\n    }\n}\n",
+            concat!(
+                "builder! {\n    A ABuilder {\n        required {\n",
+                "            first_member: list Vec<super::codes::Code> = \"firstMember\", second: one(A, B) = \"b\",\n",
+                "        }\n        optional { third: one Map<Vec<String>> = \"third\" }\n    }\n}\n",
+            ),
         );
     }
 }

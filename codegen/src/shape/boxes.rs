@@ -76,7 +76,7 @@ fn targets(body: &Body, out: &mut Vec<TypeId>) {
     each(body, Boxes::End, out);
 }
 
-/// What a `Box` is to somebody who follows types.
+/// What a `Box`, an array or a map is to somebody who follows types.
 #[derive(Clone, Copy)]
 enum Boxes {
     /// Something else begins behind it.
@@ -89,13 +89,22 @@ fn each(body: &Body, boxes: Boxes, out: &mut Vec<TypeId>) {
     fn add(ty: &TypeRef, boxes: Boxes, out: &mut Vec<TypeId>) {
         match (ty, boxes) {
             (TypeRef::Named(id), _) => out.push(*id),
-            (TypeRef::Nullable(inner), _) | (TypeRef::Boxed(inner), Boxes::Pass) => add(inner, boxes, out),
+            (TypeRef::Nullable(inner), _)
+            | (TypeRef::Boxed(inner) | TypeRef::Vec(inner) | TypeRef::Map(inner), Boxes::Pass) => {
+                add(inner, boxes, out);
+            }
             (TypeRef::Tuple(inner), _) => inner.iter().for_each(|t| add(t, boxes, out)),
             _ => {}
         }
     }
     match body {
-        Body::Struct(s) => s.fields.iter().for_each(|f| add(&f.ty, boxes, out)),
+        Body::Struct(s) => {
+            s.fields.iter().for_each(|f| add(&f.ty, boxes, out));
+            // Always behind a map.
+            if let (Some(others), Boxes::Pass) = (&s.additional, boxes) {
+                add(others, boxes, out);
+            }
+        }
         Body::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, boxes, out)),
         Body::ByKind(v) => v.iter().for_each(|v| add(&v.ty, boxes, out)),
         Body::Newtype(inner) => add(inner, boxes, out),
@@ -166,8 +175,8 @@ fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
     result
 }
 
-/// How many types stand inside each other at most, an array or a map between them ending the
-/// chain. The compiler descends that far, whether they are boxed or not.
+/// How many types stand inside each other at most. The compiler descends that far, through boxes,
+/// arrays and maps.
 pub(super) fn depth(shapes: &Shapes) -> usize {
     let mut known = vec![None; shapes.types.len()];
     let mut deepest = 0;

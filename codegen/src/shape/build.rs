@@ -64,7 +64,7 @@ fn field_names(wires: &[&str]) -> Vec<String> {
         let mut number = 1u32;
         while !taken.insert(name.clone()) {
             number += 1;
-            name = format!("{}_{number}", base.trim_start_matches("r#"));
+            name = format!("{}_{number}", base.trim_end_matches('_'));
         }
         out[i] = name;
     }

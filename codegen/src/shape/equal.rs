@@ -42,8 +42,14 @@ impl Shaper<'_> {
             open: HashSet::new(),
             dynamic,
         };
-        let all = self.graph.ids().filter(|id| !self.names.contains_key(id));
+        let all = self.graph.ids().filter(|id| !self.names.contains_key(id) && self.may_be_a_type(*id));
         all.filter_map(|id| Some((id, kinds.kind(id))).filter(|(id, first)| id != first)).collect()
+    }
+
+    /// Whether a type of its own may come of an anonymous schema: plain values need none.
+    fn may_be_a_type(&self, id: SchemaId) -> bool {
+        let schema = self.graph.schema(id);
+        schema.enumeration.is_some() || schema.constant.is_some() || schema.children().next().is_some()
     }
 
     /// Whether the owner decided something about exactly this schema.
@@ -178,5 +184,30 @@ impl Kinds<'_, '_> {
             then: one(schema.then),
             otherwise: one(schema.otherwise),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{generate::Project, load::Sources, shape::Body};
+
+    /// Equal anonymous types are one, named after the first place; what describes members
+    /// differently is two, what describes itself differently is not.
+    #[test]
+    fn equal_places_share_a_type() {
+        let text = r#"{"type": "object", "properties": {
+            "a": {"description": "One.", "type": "object", "properties": {"x": {"enum": ["p", "q"]}}},
+            "b": {"description": "Two.", "type": "object", "properties": {"x": {"enum": ["p", "q"]}}},
+            "c": {"type": "object", "properties": {"x": {"description": "Another.", "enum": ["p", "q"]}}},
+            "d": {"type": "object", "properties": {"x": {"enum": ["p", "q"], "maxLength": 1}}}
+        }}"#;
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        let contract = Project::default().understand(sources).unwrap();
+        let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["Input", "InputA", "InputAx", "InputC", "InputD", "InputDx"]);
+        let input = contract.shapes.types.iter().find(|def| def.name == "Input").unwrap();
+        let Body::Struct(body) = &input.body else { panic!("{input:?}") };
+        assert_eq!(body.fields[0].ty, body.fields[1].ty);
     }
 }

@@ -21,7 +21,7 @@ pub struct AddBlueprint {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
     /// The product, of the kind `BLUEPRINT`.
-    pub r#ref: ItemRef,
+    pub ref_: ItemRef,
     /// When the member got it, when known.
     pub acquired_at: Option<Timestamp>,
     /// Where it was learnt from. Its source is recorded; `default` as `other`.
@@ -29,7 +29,7 @@ pub struct AddBlueprint {
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
     ///
     /// Default: `false`.
-    pub r#override: Option<bool>,
+    pub override_: Option<bool>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -37,22 +37,22 @@ pub struct AddBlueprint {
 ::contract_runtime::object! {
     AddBlueprint {
         tag { op = "op" is "add" }
-        required { r#ref = "ref" }
+        required { ref_ = "ref" }
         optional {
             op_id = "opId", acquired_at = "acquiredAt", provenance = "provenance",
-            r#override = "override",
+            override_ = "override",
         }
-        nested { r#ref = "ref", provenance = "provenance" }
+        nested { ref_ = "ref", provenance = "provenance" }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     AddBlueprint AddBlueprintBuilder {
-        required { r#ref: one ItemRef = "ref" }
+        required { ref_: one ItemRef = "ref" }
         optional {
             op_id: one OpId = "opId", acquired_at: one Timestamp = "acquiredAt",
-            provenance: one Provenance = "provenance", r#override: one bool = "override",
+            provenance: one Provenance = "provenance", override_: one bool = "override",
         }
     }
 }
@@ -61,7 +61,7 @@ impl Contract for AddBlueprint {
     const VALIDATOR: Validator = schemas::validator(125);
 
     fn is_valid(&self) -> bool {
-        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.r#ref.is_valid()
+        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
     }
@@ -77,7 +77,7 @@ pub struct Blueprint {
     /// The product; equals `ref.bt`.
     pub key: BlueprintKey,
     /// The product as the catalogue names it.
-    pub r#ref: CatalogEntry,
+    pub ref_: CatalogEntry,
     /// When the member got it, when known.
     pub acquired_at: Option<Timestamp>,
     /// Where it was learnt from, when the source was recorded.
@@ -96,12 +96,12 @@ pub struct Blueprint {
 
 ::contract_runtime::object! {
     Blueprint {
-        required { key = "key", r#ref = "ref", is_default = "isDefault" }
+        required { key = "key", ref_ = "ref", is_default = "isDefault" }
         optional {
             acquired_at = "acquiredAt", provenance = "provenance", note = "note",
             extensions = "extensions",
         }
-        nested { r#ref = "ref", provenance = "provenance" }
+        nested { ref_ = "ref", provenance = "provenance" }
         extra undeclared
     }
 }
@@ -109,7 +109,7 @@ pub struct Blueprint {
 ::contract_runtime::builder! {
     Blueprint BlueprintBuilder {
         required {
-            key: one BlueprintKey = "key", r#ref: one CatalogEntry = "ref",
+            key: one BlueprintKey = "key", ref_: one CatalogEntry = "ref",
             is_default: one bool = "isDefault",
         }
         optional {
@@ -123,7 +123,7 @@ impl Contract for Blueprint {
     const VALIDATOR: Validator = schemas::validator(56);
 
     fn is_valid(&self) -> bool {
-        self.key.is_valid() && self.r#ref.is_valid()
+        self.key.is_valid() && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
@@ -316,7 +316,7 @@ pub struct RemoveBlueprint {
     /// The blueprint as the feed keys it. Preferred, and wins over `ref`.
     pub key: Option<BlueprintKey>,
     /// The product, of the kind `BLUEPRINT`.
-    pub r#ref: Option<ItemRef>,
+    pub ref_: Option<ItemRef>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -324,8 +324,8 @@ pub struct RemoveBlueprint {
 ::contract_runtime::object! {
     RemoveBlueprint {
         tag { op = "op" is "remove" }
-        optional { op_id = "opId", key = "key", r#ref = "ref" }
-        nested { r#ref = "ref" }
+        optional { op_id = "opId", key = "key", ref_ = "ref" }
+        nested { ref_ = "ref" }
         extra undeclared
     }
 }
@@ -333,7 +333,7 @@ pub struct RemoveBlueprint {
 ::contract_runtime::builder! {
     RemoveBlueprint RemoveBlueprintBuilder {
         optional {
-            op_id: one OpId = "opId", key: one BlueprintKey = "key", r#ref: one ItemRef = "ref",
+            op_id: one OpId = "opId", key: one BlueprintKey = "key", ref_: one ItemRef = "ref",
         }
     }
 }
@@ -344,7 +344,7 @@ impl Contract for RemoveBlueprint {
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.key.as_ref().is_none_or(|value| value.is_valid())
-            && self.r#ref.as_ref().is_none_or(|value| value.is_valid())
-            && (self.key.is_some() || self.r#ref.is_some())
+            && self.ref_.as_ref().is_none_or(|value| value.is_valid())
+            && (self.key.is_some() || self.ref_.is_some())
     }
 }

@@ -220,7 +220,7 @@ pub struct ResolvedResult {
     /// Limits: 0 to 499.
     pub index: i64,
     /// The entry. Store its `bt` and send it from then on.
-    pub r#ref: CatalogEntry,
+    pub ref_: CatalogEntry,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -228,15 +228,15 @@ pub struct ResolvedResult {
 ::contract_runtime::object! {
     ResolvedResult {
         tag { status = "status" is "resolved" }
-        required { index = "index", r#ref = "ref" }
-        nested { r#ref = "ref" }
+        required { index = "index", ref_ = "ref" }
+        nested { ref_ = "ref" }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ResolvedResult ResolvedResultBuilder {
-        required { index: one i64 = "index", r#ref: one CatalogEntry = "ref" }
+        required { index: one i64 = "index", ref_: one CatalogEntry = "ref" }
     }
 }
 
@@ -244,7 +244,7 @@ impl Contract for ResolvedResult {
     const VALIDATOR: Validator = schemas::validator(595);
 
     fn is_valid(&self) -> bool {
-        self.index >= 0 && self.index <= 499 && self.r#ref.is_valid()
+        self.index >= 0 && self.index <= 499 && self.ref_.is_valid()
     }
 }
 

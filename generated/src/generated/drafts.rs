@@ -226,7 +226,7 @@ impl Contract for Envelope {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnvelopeItem {
     /// The product, of the kind `BLUEPRINT`.
-    pub r#ref: ItemRef,
+    pub ref_: ItemRef,
     /// When the member got it, when known. Of a blueprint sent twice the earlier counts.
     pub acquired_at: Option<Timestamp>,
     /// Where it was learnt from. Not read: what is taken over is recorded as `import`.
@@ -239,18 +239,18 @@ pub struct EnvelopeItem {
 
 ::contract_runtime::object! {
     EnvelopeItem {
-        required { r#ref = "ref" }
+        required { ref_ = "ref" }
         optional {
             acquired_at = "acquiredAt", provenance = "provenance", extensions = "extensions",
         }
-        nested { r#ref = "ref", provenance = "provenance" }
+        nested { ref_ = "ref", provenance = "provenance" }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     EnvelopeItem EnvelopeItemBuilder {
-        required { r#ref: one ItemRef = "ref" }
+        required { ref_: one ItemRef = "ref" }
         optional {
             acquired_at: one Timestamp = "acquiredAt", provenance: one Provenance = "provenance",
             extensions: one Extensions = "extensions",
@@ -262,7 +262,7 @@ impl Contract for EnvelopeItem {
     const VALIDATOR: Validator = schemas::validator(279);
 
     fn is_valid(&self) -> bool {
-        self.r#ref.is_valid()
+        self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())

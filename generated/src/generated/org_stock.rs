@@ -851,7 +851,7 @@ pub struct NamedHolder {
     /// Limits: 1 to 200 characters.
     pub name: String,
     /// The holder's pseudonym.
-    pub r#ref: HolderRef,
+    pub ref_: HolderRef,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -859,14 +859,14 @@ pub struct NamedHolder {
 ::contract_runtime::object! {
     NamedHolder {
         tag { withheld = "withheld" is false }
-        required { name = "name", r#ref = "ref" }
+        required { name = "name", ref_ = "ref" }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     NamedHolder NamedHolderBuilder {
-        required { name: one String = "name", r#ref: one HolderRef = "ref" }
+        required { name: one String = "name", ref_: one HolderRef = "ref" }
     }
 }
 
@@ -875,7 +875,7 @@ impl Contract for NamedHolder {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
-            && self.r#ref.is_valid()
+            && self.ref_.is_valid()
     }
 }
 
@@ -1264,7 +1264,7 @@ impl Contract for OrgStockPage {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RosterMember {
     /// The pseudonym that names the member as holder.
-    pub r#ref: HolderRef,
+    pub ref_: HolderRef,
     /// The member's name.
     ///
     /// Limits: 1 to 200 characters.
@@ -1275,14 +1275,14 @@ pub struct RosterMember {
 
 ::contract_runtime::object! {
     RosterMember {
-        required { r#ref = "ref", name = "name" }
+        required { ref_ = "ref", name = "name" }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     RosterMember RosterMemberBuilder {
-        required { r#ref: one HolderRef = "ref", name: one String = "name" }
+        required { ref_: one HolderRef = "ref", name: one String = "name" }
     }
 }
 
@@ -1290,7 +1290,7 @@ impl Contract for RosterMember {
     const VALIDATOR: Validator = schemas::validator(432);
 
     fn is_valid(&self) -> bool {
-        self.r#ref.is_valid() && !self.name.is_empty()
+        self.ref_.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
     }
 }

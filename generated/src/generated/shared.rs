@@ -674,7 +674,7 @@ impl Contract for LocationRef {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaterialKind {
     /// The material's place in refining.
-    pub r#type: MaterialType,
+    pub type_: MaterialType,
     /// Listed in the external commodity catalogue, ores, refined metals and gems included.
     pub commodity: bool,
     /// A mineral.
@@ -695,7 +695,7 @@ pub struct MaterialKind {
 
 ::contract_runtime::object! {
     MaterialKind {
-        required { r#type = "type", commodity = "commodity" }
+        required { type_ = "type", commodity = "commodity" }
         optional {
             mineral = "mineral", harvestable = "harvestable", raw = "raw", refined = "refined",
             buyable = "buyable", sellable = "sellable",
@@ -706,7 +706,7 @@ pub struct MaterialKind {
 
 ::contract_runtime::builder! {
     MaterialKind MaterialKindBuilder {
-        required { r#type: one MaterialType = "type", commodity: one bool = "commodity" }
+        required { type_: one MaterialType = "type", commodity: one bool = "commodity" }
         optional {
             mineral: one bool = "mineral", harvestable: one bool = "harvestable",
             raw: one bool = "raw", refined: one bool = "refined", buyable: one bool = "buyable",
@@ -719,7 +719,7 @@ impl Contract for MaterialKind {
     const VALIDATOR: Validator = schemas::validator(339);
 
     fn is_valid(&self) -> bool {
-        self.r#type.is_valid()
+        self.type_.is_valid()
     }
 }
 

@@ -570,7 +570,7 @@ pub struct UpsertShip {
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
     ///
     /// Default: `false`.
-    pub r#override: Option<bool>,
+    pub override_: Option<bool>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -582,7 +582,7 @@ pub struct UpsertShip {
         optional {
             op_id = "opId", ship_id = "shipId", version = "version", name = "name",
             location = "location", fitted = "fitted", org_unit = "orgUnit",
-            org_unit_version = "orgUnitVersion", r#override = "override",
+            org_unit_version = "orgUnitVersion", override_ = "override",
         }
         nested { ship_type = "shipType", insurance = "insurance", location = "location" }
         extra undeclared
@@ -601,7 +601,7 @@ pub struct UpsertShip {
             location: one LocationRef = "location", fitted: one bool = "fitted",
             org_unit: one Nullable<UnitId> = "orgUnit",
             org_unit_version: one OrgUnitVersion = "orgUnitVersion",
-            r#override: one bool = "override",
+            override_: one bool = "override",
         }
     }
 }

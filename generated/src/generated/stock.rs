@@ -62,7 +62,7 @@ pub struct SetQuantity {
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
     ///
     /// Default: `false`.
-    pub r#override: Option<bool>,
+    pub override_: Option<bool>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -74,7 +74,7 @@ pub struct SetQuantity {
             material = "material", location = "location", quality = "quality", stolen = "stolen",
             quantity = "quantity", expected_quantity = "expectedQuantity",
         }
-        optional { op_id = "opId", r#override = "override" }
+        optional { op_id = "opId", override_ = "override" }
         nested {
             material = "material", location = "location", quantity = "quantity",
             expected_quantity = "expectedQuantity",
@@ -91,7 +91,7 @@ pub struct SetQuantity {
             quantity: one Quantity = "quantity",
             expected_quantity: one Quantity = "expectedQuantity",
         }
-        optional { op_id: one OpId = "opId", r#override: one bool = "override" }
+        optional { op_id: one OpId = "opId", override_: one bool = "override" }
     }
 }
 

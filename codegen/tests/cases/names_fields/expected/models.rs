@@ -14,7 +14,7 @@ use super::schemas;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `self`
     pub lower_self_value: String,
     /// `Self`
@@ -72,9 +72,9 @@ pub struct Input {
     /// `☃`
     pub u2603: Option<String>,
     /// `$ref`
-    pub r#ref: Option<String>,
+    pub ref_: Option<String>,
     /// `async`
-    pub r#async: Option<String>,
+    pub async_: Option<String>,
     /// `_`
     pub u5f: Option<String>,
     /// `builder`
@@ -97,14 +97,14 @@ pub struct Input {
 
 ::contract_runtime::object! {
     Input {
-        required { r#type = "type", lower_self_value = "self", key = "key" }
+        required { type_ = "type", lower_self_value = "self", key = "key" }
         optional {
             self_ = "Self", super_ = "super", crate_ = "crate", extra_field = "extra",
             extra_field_2 = "extra_field", map = "map", key_slot = "key_slot", value = "value",
             name = "name", text = "text", at = "at", found = "found", given = "given",
             serializer = "serializer", read = "read", foo_bar = "fooBar", lower_foo_bar = "foo_bar",
             upper_foo_bar = "FOO BAR", lower_a = "a", upper_a = "A", empty = "", n1st = "1st",
-            u2603 = "☃", r#ref = "$ref", r#async = "async", u5f = "_", builder = "builder",
+            u2603 = "☃", ref_ = "$ref", async_ = "async", u5f = "_", builder = "builder",
             build = "build", default = "default", clone = "clone", into = "into",
             validate = "validate", is_valid = "is_valid",
         }
@@ -116,7 +116,7 @@ pub struct Input {
 ::contract_runtime::builder! {
     Input InputBuilder {
         required {
-            r#type: one String = "type", lower_self_value: one String = "self",
+            type_: one String = "type", lower_self_value: one String = "self",
             key: one String = "key",
         }
         optional {
@@ -129,8 +129,8 @@ pub struct Input {
             read: one String = "read", foo_bar: one String = "fooBar",
             lower_foo_bar: one String = "foo_bar", upper_foo_bar: one String = "FOO BAR",
             lower_a: one bool = "a", upper_a: one bool = "A", empty: one String = "",
-            n1st: one String = "1st", u2603: one String = "☃", r#ref: one String = "$ref",
-            r#async: one String = "async", u5f: one String = "_", builder: one String = "builder",
+            n1st: one String = "1st", u2603: one String = "☃", ref_: one String = "$ref",
+            async_: one String = "async", u5f: one String = "_", builder: one String = "builder",
             build: one String as build_field = "build", default: one String = "default",
             clone: one String = "clone", into: one String = "into",
             validate: one String = "validate", is_valid: one String = "is_valid",

@@ -46,7 +46,7 @@ impl Contract for Error {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `status`
     ///
     /// Limits: 100 to 599.
@@ -79,7 +79,7 @@ pub struct Input {
 
 ::contract_runtime::object! {
     Input {
-        required { r#type = "type", errors = "errors" }
+        required { type_ = "type", errors = "errors" }
         optional {
             status = "status", error = "error", result = "result", violations = "violations",
             check = "check", to_json = "to_json", parse = "parse", ok = "ok",

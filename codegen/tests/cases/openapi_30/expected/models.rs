@@ -123,11 +123,11 @@ impl Contract for BerthState {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { r#type = "type" } extra undeclared } }
+::contract_runtime::object! { Problem { required { type_ = "type" } extra undeclared } }
 
 ::contract_runtime::contract!(Problem = schemas::validator(12));

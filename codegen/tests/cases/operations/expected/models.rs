@@ -71,7 +71,7 @@ impl Contract for NewShipHull {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `status`
     ///
     /// Limits: 400 to 599.
@@ -86,7 +86,7 @@ pub struct Problem {
 
 ::contract_runtime::object! {
     Problem {
-        required { r#type = "type", status = "status" }
+        required { type_ = "type", status = "status" }
         optional { code = "code", errors = "errors" }
         nested { errors = "errors" }
         extra undeclared

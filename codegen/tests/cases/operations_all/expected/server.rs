@@ -234,7 +234,7 @@ pub struct Find {
     /// Query parameter `address`.
     pub address: Option<String>,
     /// Query parameter `where`.
-    pub r#where: Option<super::types::Filter>,
+    pub where_: Option<super::types::Filter>,
     /// Header `X-Parts`.
     pub x_parts: Option<Vec<String>>,
     /// Cookie `session`.
@@ -261,7 +261,7 @@ impl Request for Find {
             sku: call.optional(8)?,
             workflow: call.optional(9)?,
             address: call.optional(10)?,
-            r#where: call.optional(11)?,
+            where_: call.optional(11)?,
             x_parts: call.optional(12)?,
             session: call.optional(13)?,
             seen: call.optional(14)?,

@@ -39,7 +39,7 @@ impl Contract for Note {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `errors`
     pub errors: Option<Vec<String>>,
     /// Members that the contract does not declare, kept as they came.
@@ -48,7 +48,7 @@ pub struct Problem {
 
 ::contract_runtime::object! {
     Problem {
-        required { r#type = "type" }
+        required { type_ = "type" }
         optional { errors = "errors" }
         extra undeclared
     }

@@ -208,7 +208,7 @@ pub struct Search {
     /// Query parameter `filter`.
     pub filter: Option<super::types::Note>,
     /// Query parameter `type`.
-    pub r#type: Option<super::types::SearchType>,
+    pub type_: Option<super::types::SearchType>,
     /// Query parameter `limit`.
     pub limit: Option<i64>,
     /// Headers, what layers left behind, the body as it was sent.
@@ -222,7 +222,7 @@ impl Request for Search {
         Ok(Self {
             x_maybe: call.optional(0)?,
             filter: call.optional(1)?,
-            r#type: call.optional(2)?,
+            type_: call.optional(2)?,
             limit: call.optional(3)?,
             context: call.context(),
         })

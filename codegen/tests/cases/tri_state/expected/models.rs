@@ -22,7 +22,7 @@ pub struct Input {
     /// Limits: 1 to 5.
     pub may: Option<Nullable<i64>>,
     /// `ref`
-    pub r#ref: Option<Nullable<Name>>,
+    pub ref_: Option<Nullable<Name>>,
     /// `level`
     pub level: Option<Nullable<InputLevel>>,
     /// `list`
@@ -39,7 +39,7 @@ pub struct Input {
     Input {
         required { must = "must" }
         optional {
-            may = "may", r#ref = "ref", level = "level", list = "list", inner = "inner",
+            may = "may", ref_ = "ref", level = "level", list = "list", inner = "inner",
             nullable = "nullable",
         }
         nested { inner = "inner" }
@@ -51,7 +51,7 @@ pub struct Input {
     Input InputBuilder {
         required { must: one Nullable<String> = "must" }
         optional {
-            may: one Nullable<i64> = "may", r#ref: one Nullable<Name> = "ref",
+            may: one Nullable<i64> = "may", ref_: one Nullable<Name> = "ref",
             level: one Nullable<InputLevel> = "level",
             list: one Nullable<Vec<Nullable<bool>>> = "list",
             inner: one Nullable<InputInner> = "inner", nullable: one Maybe = "nullable",
@@ -75,7 +75,7 @@ impl Contract for Input {
                     Nullable::Value(value) => *value >= 1 && *value <= 5,
                 })
             && self
-                .r#ref
+                .ref_
                 .as_ref()
                 .is_none_or(|value| match value {
                     Nullable::Null => true,

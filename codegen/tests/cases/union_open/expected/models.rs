@@ -56,7 +56,7 @@ pub struct EventJoined {
 
 ::contract_runtime::object! {
     EventJoined {
-        tag { r#type = "type" is "joined" }
+        tag { type_ = "type" is "joined" }
         optional { at = "at" }
         extra undeclared
     }
@@ -77,7 +77,7 @@ pub struct EventLeft {
 
 ::contract_runtime::object! {
     EventLeft {
-        tag { r#type = "type" is "left" }
+        tag { type_ = "type" is "left" }
         optional { unknown = "unknown" }
         extra undeclared
     }
