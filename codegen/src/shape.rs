@@ -185,6 +185,8 @@ pub struct Shapes {
     pub places: BTreeMap<Conj, TypeRef>,
     /// Where each schema that is nothing but a reference ends.
     pub aliases: BTreeMap<SchemaId, SchemaId>,
+    /// The first of the anonymous schemas that say the same, for each of the others.
+    pub equals: BTreeMap<SchemaId, SchemaId>,
     /// Schemas without a name that accept everything.
     pub silent: BTreeSet<SchemaId>,
     /// Schemas of the options `open` and `closed` that made a type another than it would be.
@@ -209,13 +211,15 @@ impl Shapes {
         boxes::depth(self)
     }
 
-    /// Follows aliases and drops what says nothing, so that equal places compare equal.
+    /// Follows aliases, takes the first of equals and drops what says nothing, so that equal places
+    /// compare equal.
     #[must_use]
     pub fn normal(&self, conj: &Conj) -> Conj {
         let mut ids: Vec<SchemaId> = conj
             .ids
             .iter()
             .map(|id| self.aliases.get(id).copied().unwrap_or(*id))
+            .map(|id| self.equals.get(&id).copied().unwrap_or(id))
             .filter(|id| !self.silent.contains(id))
             .collect();
         ids.sort_unstable();

@@ -74,9 +74,7 @@ impl Shaper<'_> {
                 self.shapes.silent.insert(id);
             }
         }
-        for (id, first) in self.equals() {
-            self.shapes.aliases.insert(id, first);
-        }
+        self.shapes.equals = self.equals().into_iter().collect();
     }
 }
 

@@ -42,14 +42,8 @@ impl Shaper<'_> {
             open: HashSet::new(),
             dynamic,
         };
-        let all = self.graph.ids().filter(|id| !self.names.contains_key(id) && self.may_be_a_type(*id));
+        let all = self.graph.ids().filter(|id| !self.names.contains_key(id));
         all.filter_map(|id| Some((id, kinds.kind(id))).filter(|(id, first)| id != first)).collect()
-    }
-
-    /// Whether a type of its own may come of an anonymous schema: plain values need none.
-    fn may_be_a_type(&self, id: SchemaId) -> bool {
-        let schema = self.graph.schema(id);
-        schema.enumeration.is_some() || schema.constant.is_some() || schema.children().next().is_some()
     }
 
     /// Whether the owner decided something about exactly this schema.
