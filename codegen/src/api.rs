@@ -3,7 +3,7 @@
 use contract_runtime::{Json, Map};
 
 use crate::{
-    schema::SchemaId,
+    schema::{Moved, SchemaId},
     tree::{Place, SourceId},
 };
 
@@ -28,6 +28,21 @@ pub struct Api {
     pub webhooks: Vec<Operation>,
     /// `components.securitySchemes`: name and raw object.
     pub security_schemes: Vec<(String, Json)>,
+}
+
+impl Api {
+    /// The same operations over the schemas of a part.
+    pub(crate) fn move_to(&mut self, moved: &Moved) {
+        for operation in self.operations.iter_mut().chain(&mut self.webhooks) {
+            let bodies = operation.request_body.iter_mut().flat_map(|body| &mut body.content);
+            bodies.for_each(|media| moved.one(&mut media.schema));
+            operation.parameters.iter_mut().for_each(|parameter| moved.one(&mut parameter.schema));
+            for response in &mut operation.responses {
+                response.content.iter_mut().for_each(|media| moved.one(&mut media.schema));
+                response.headers.iter_mut().for_each(|header| moved.one(&mut header.schema));
+            }
+        }
+    }
 }
 
 /// One method of one path.

@@ -19,6 +19,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::{
+    arena::ById,
     rust_types::RustTypes,
     schema::{Graph, SchemaId},
     shape::{Body, IntKind, Shapes, TypeDef, TypeId, TypeRef},
@@ -67,7 +68,7 @@ pub struct Emitter<'a> {
     tables: &'a TableSet,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
-    named: Vec<TypeRef>,
+    named: ById<TypeDef, TypeRef>,
     with_members: BTreeMap<TypeId, bool>,
     equality: equality::Equality,
     area: RefCell<String>,
@@ -84,7 +85,7 @@ impl<'a> Emitter<'a> {
         implied_objects: bool,
         builders: BTreeSet<TypeId>,
     ) -> Self {
-        let named = shapes.ids().map(TypeRef::Named).collect();
+        let named = shapes.types.map(TypeRef::Named);
         let mut emitter = Self {
             graph,
             shapes,
@@ -277,7 +278,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn named(&self, id: TypeId) -> &TypeRef {
-        &self.named[id.0 as usize]
+        &self.named[id]
     }
 
     fn normal(&self, conj: &Conj) -> Conj {

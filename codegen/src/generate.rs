@@ -1,4 +1,4 @@
-//! The pipeline: load → resolve → shape → tables → emit → render.
+//! The pipeline: load → resolve → prune → shape → tables → emit → render.
 
 mod options;
 mod output;
@@ -17,7 +17,7 @@ pub use self::{
     output::FILE,
 };
 use crate::{
-    api::{Api, Operation},
+    api::Api,
     client::client,
     config::{Builders, Config, ConfigFile, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
@@ -25,14 +25,16 @@ use crate::{
     load::{Sources, load},
     lower::{ClientOptions, Loss},
     names,
+    naming::Names,
     operations::{self, Side},
+    options::Options,
+    prune::{Settled, Whole, prune},
     registry::registry,
     render::Files,
     resolve::{self, ResolveOptions, resolve},
-    schema::{Graph, SchemaId},
+    schema::Graph,
     server::server,
-    shape::{Body, Options, Shapes, TypeId, TypeRef, shape},
-    subset::{self, Subset},
+    shape::{Body, Shapes, TypeId, TypeRef, shape},
     tables::{TableSet, patterns},
     tree::SourceId,
 };
@@ -68,8 +70,8 @@ pub struct Contract {
     pub diagnostics: Diagnostics,
     /// What the shapes were made with.
     pub options: Options,
-    /// What there was before a part was chosen.
-    pub subset: Option<Subset>,
+    /// What there was before a part was taken.
+    pub whole: Option<Whole>,
 }
 
 /// Output, and what there is to say about it.
@@ -143,42 +145,28 @@ impl Project {
             UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
             UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
         };
-        let (mut graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
         // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
         // all types are looked at.
         let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");
         if diagnostics.has_errors() && (circular || self.config.operations.takes_all()) {
             return Err(diagnostics);
         }
-        let mut api = merged(apis);
-        let mut options = self.options(&graph, &api, &mut diagnostics);
+        let api = merged(apis);
+        let options = self.options(&graph, &api, &mut diagnostics);
+        let names = Names::settle(&graph, &api, &options);
+        let settled = Settled { graph, api, options, names };
+        let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
+        let Settled { mut graph, api, options, names } = settled;
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
-        let whole = places(&api);
-        let mut subset = None;
-        match subset::choose(&self.config, &graph, &sources, &mut api) {
-            Ok(None) => {}
-            Ok(Some((mut chosen, left_out))) => {
-                left_out.silence(&mut diagnostics);
-                if diagnostics.has_errors() {
-                    diagnostics.attach(&sources);
-                    return Err(diagnostics);
-                }
-                chosen.types = shape(&graph, &options, &whole).types.len();
-                options.kept = Some(chosen.schemas.clone());
-                subset = Some(chosen);
-            }
-            Err(problems) => diagnostics.extend(problems),
-        }
-        let (compiled, refused) = patterns(&graph, options.kept.as_ref());
+        let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
-        let mut shapes = shape(&graph, &options, &places(&api));
-        if unchecked::loosen(&mut graph, &shapes, &options, &unchecked, &mut diagnostics) {
-            shapes = shape(&graph, &options, &places(&api));
-        }
-        if subset.is_none() {
+        unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
+        let shapes = shape(&graph, &api, &options, names);
+        if whole.is_none() {
             options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
         }
-        let tables = TableSet::new(&graph, &shapes, compiled, options.kept.as_ref());
+        let tables = TableSet::new(&graph, &shapes, compiled);
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
             diagnostics.attach_options(file);
@@ -186,7 +174,7 @@ impl Project {
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options, subset })
+        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options, whole })
     }
 
     /// Generates everything that the configuration asks for.
@@ -441,43 +429,6 @@ fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
         }
         TypeRef::Tuple(inner) => inner.iter().for_each(|t| reach(shapes, t, found)),
         _ => {}
-    }
-}
-
-/// Every place of an operation that has a type, with the name that an anonymous one takes.
-fn places(api: &Api) -> Vec<(SchemaId, String)> {
-    let mut out = Vec::new();
-    for operation in api.operations.iter().chain(&api.webhooks) {
-        operation_places(operation, &mut out);
-    }
-    out
-}
-
-pub(crate) fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
-    let base = names::type_name(&operation.id);
-    for parameter in &operation.parameters {
-        if let Some(schema) = parameter.schema {
-            out.push((schema, format!("{base}{}", names::variant_name(&parameter.name))));
-        }
-    }
-    if let Some(body) = &operation.request_body {
-        out.extend(body.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Body")))));
-    }
-    for response in &operation.responses {
-        let status = match response.status {
-            crate::api::Status::Code(code) => format!("{code}"),
-            crate::api::Status::Range(digit) => format!("{digit}xx"),
-            crate::api::Status::Default => "Default".to_owned(),
-        };
-        out.extend(
-            response.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Answer{status}")))),
-        );
-        out.extend(
-            response
-                .headers
-                .iter()
-                .filter_map(|h| Some((h.schema?, format!("{base}{}", names::variant_name(&h.name))))),
-        );
     }
 }
 

@@ -16,8 +16,8 @@ use crate::{
     diagnostics::Diagnostics,
     generate::{Contract, Project, Step, selector},
     package,
+    prune::{reach, seeds},
     schema::{Schema, SchemaId, Types},
-    subset::{reach, seeds},
     tables,
 };
 
@@ -86,7 +86,7 @@ fn found(contract: &Contract) -> Findings {
     };
     let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
     found.unbounded = unbounded.map(|id| selector(graph, id)).collect();
-    let (_, refused) = tables::patterns(graph, None);
+    let (_, refused) = tables::patterns(graph);
     found.patterns = refused.into_iter().map(|(id, source, _)| (selector(graph, id), source)).collect();
     for diagnostic in &contract.diagnostics {
         match diagnostic.code {
@@ -133,13 +133,9 @@ fn tags(contract: &Contract) -> Vec<(String, usize)> {
             (tag, reach(&contract.graph, seeds(&contract.graph, operations)))
         })
         .collect();
-    let mut counts = vec![0usize; contract.graph.schemas.len()];
-    for id in reached.iter().flat_map(|(_, ids)| ids) {
-        if let Some(count) = counts.get_mut(id.0 as usize) {
-            *count += 1;
-        }
-    }
-    let alone = |id: &SchemaId| counts.get(id.0 as usize) == Some(&1);
+    let mut counts = contract.graph.schemas.map(|_| 0usize);
+    reached.iter().flat_map(|(_, ids)| ids).for_each(|id| counts[*id] += 1);
+    let alone = |id: &SchemaId| counts[*id] == 1;
     let owned = |ids: &BTreeSet<SchemaId>| {
         let types = contract.shapes.types.iter().filter_map(|def| def.schema);
         types.filter(|id| ids.contains(id) && alone(id)).count()

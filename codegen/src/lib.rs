@@ -13,12 +13,13 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 //!
-//! The stages are modules, in this order: [`load`], [`resolve`], [`shape`], [`tables`],
+//! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`tables`],
 //! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
-//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all, [`subset`] leaves
-//! a part of a contract between the second and the third. [`init`] writes a first `codegen.toml`.
+//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all; names are settled in
+//! [`naming`], before a part of a contract is taken. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
+pub mod arena;
 pub mod client;
 pub mod config;
 pub mod diagnostics;
@@ -30,11 +31,14 @@ pub mod init;
 pub mod load;
 pub mod lower;
 pub mod names;
+pub mod naming;
 pub mod openapi;
 pub mod operations;
+pub mod options;
 mod package;
 pub mod pattern;
 pub mod proof;
+pub mod prune;
 pub mod refine;
 pub mod registry;
 pub mod render;
@@ -44,7 +48,6 @@ pub mod rust_types;
 pub mod schema;
 pub mod server;
 pub mod shape;
-pub mod subset;
 pub mod tables;
 pub mod together;
 pub mod tree;

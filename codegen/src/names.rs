@@ -20,6 +20,31 @@ const TAKEN_TYPES: &[&str] = &[
     "Some", "String", "Vec",
 ];
 
+/// What generated modules import and macros of the runtime name, beside what `names` keeps free.
+const IMPORTED: &[&str] = &[
+    "AsRef",
+    "Contract",
+    "Default",
+    "Deserializer",
+    "From",
+    "FromMap",
+    "Into",
+    "IntoIterator",
+    "Key",
+    "Kind",
+    "MapAccess",
+    "PartialEq",
+    "Path",
+    "Read",
+    "Serialize",
+    "Serializer",
+    "Tag",
+    "TryFrom",
+    "Undeclared",
+    "Validator",
+    "Violations",
+];
+
 /// A type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
 #[must_use]
 pub fn type_name(wire: &str) -> String {
@@ -29,6 +54,13 @@ pub fn type_name(wire: &str) -> String {
     } else {
         name
     }
+}
+
+/// The name of a generated type: one that nothing in its module bears already.
+#[must_use]
+pub fn model_name(wire: &str) -> String {
+    let name = type_name(wire);
+    if IMPORTED.contains(&name.as_str()) { format!("{name}Value") } else { name }
 }
 
 /// A variant name: like a type name, but only `Self` is taken.
@@ -52,6 +84,17 @@ pub fn reserve_unknown(names: &mut [String]) {
 #[must_use]
 pub fn field_name(wire: &str) -> String {
     escape(&snake(wire))
+}
+
+/// `…/page.schema.json` → `page`.
+#[must_use]
+pub fn stem(uri: &str) -> String {
+    let file = uri.rsplit(['/', ':']).next().unwrap_or(uri);
+    let mut stem = file;
+    for ending in [".json", ".yaml", ".yml", ".schema"] {
+        stem = stem.strip_suffix(ending).unwrap_or(stem);
+    }
+    stem.to_owned()
 }
 
 /// Makes a list of names distinct, the same way whatever the order of the others is:

@@ -12,6 +12,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use contract_runtime::Json;
 
 pub use self::accepted::accepted;
@@ -108,8 +110,7 @@ pub fn samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
 /// What all types accept, as tables that our own evaluator runs.
 struct Holder {
     tables: TableSet,
-    /// By [`TypeId`].
-    rows: Vec<SchemaId>,
+    rows: BTreeMap<TypeId, SchemaId>,
 }
 
 impl Holder {
@@ -123,14 +124,14 @@ impl Holder {
         }
         let rows = contract.shapes.ids().map(|id| {
             let location = format!("/$defs/{}", accepted::key(id));
-            graph.ids().find(|&row| graph.schema(row).location == location)
+            Some((id, graph.ids().find(|&row| graph.schema(row).location == location)?))
         });
         let rows = rows.collect::<Option<_>>()?;
-        let tables = TableSet::new(&graph, &crate::shape::Shapes::default(), patterns(&graph, None).0, None);
+        let tables = TableSet::new(&graph, &crate::shape::Shapes::default(), patterns(&graph).0);
         Some(Self { tables, rows })
     }
 
     fn holds(&self, id: TypeId, value: &Json) -> bool {
-        self.rows.get(id.0 as usize).is_some_and(|&row| self.tables.is_valid(row, value))
+        self.rows.get(&id).is_some_and(|&row| self.tables.is_valid(row, value))
     }
 }

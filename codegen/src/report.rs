@@ -15,7 +15,6 @@ use crate::{
     generate::{Contract, Generated},
     lower::Loss,
     proof::Proof,
-    schema::SchemaId,
     shape::{Body, TypeId, TypeRef},
     together::{Conj, Facts},
 };
@@ -103,8 +102,7 @@ pub fn counts(contract: &Contract) -> Vec<(&'static str, usize)> {
     let mut out: Vec<(&'static str, usize)> = names.into_iter().zip(all).collect();
     out.push(("operations", contract.api.operations.len()));
     out.push(("webhooks", contract.api.webhooks.len()));
-    let schemas = contract.subset.as_ref().map_or(contract.graph.schemas.len(), |part| part.schemas.len());
-    out.push(("schemas", schemas));
+    out.push(("schemas", contract.graph.schemas.len()));
     out.push(("documents", contract.sources.sources.len()));
     out
 }
@@ -203,8 +201,7 @@ fn positions(contract: &Contract, facts: &Facts) -> bool {
 fn assumptions(config: &Config, contract: &Contract, proofs: &[(TypeId, Proof)]) -> Vec<String> {
     let types = &config.types;
     let assumed = proofs.iter().filter(|(_, proof)| *proof == Proof::Assumed).count();
-    let kept = |id: &SchemaId| contract.options.keeps(*id);
-    let implied = contract.graph.ids().filter(kept).filter(|&id| {
+    let implied = contract.graph.ids().filter(|&id| {
         let of = |implied| Facts::of(&contract.graph, &Conj::one(id), implied).types;
         of(true) != of(false)
     });

@@ -15,10 +15,11 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use crate::{
     api::Api,
+    arena::{Arena, Id},
     diagnostics::Diagnostics,
     load::Sources,
     openapi,
-    schema::{Graph, Resource, ResourceId, SchemaId},
+    schema::{Graph, Resource},
     tree::SourceId,
 };
 
@@ -99,8 +100,6 @@ fn finish(
     let (held, resources) = order(discovery.resources.len(), |at| {
         discovery.resources.get(at).map(|held| key(sources, held.source, held.tree, &held.pointer))
     });
-    let ids: Vec<SchemaId> = ids.into_iter().map(SchemaId).collect();
-    let resources: Vec<ResourceId> = resources.into_iter().map(ResourceId).collect();
     let mut parser =
         Parser { discovery, ids: &ids, resources: &resources, options, problems: Diagnostics::new() };
     let mut graph = Graph::default();
@@ -136,17 +135,17 @@ fn key<'a>(sources: &'a Sources, source: SourceId, tree: &crate::tree::Tree, poi
     (uri, tree.span.start, Reverse(tree.span.end), pointer.to_owned())
 }
 
-/// Sorted positions, and for each position its rank.
-fn order<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> (Vec<usize>, Vec<u32>) {
+/// Sorted positions, and for each position the id of what stands there.
+fn order<K: Ord, T>(count: usize, key: impl Fn(usize) -> K) -> (Vec<usize>, Vec<Id<T>>) {
     let mut sorted: Vec<usize> = (0..count).collect();
     sorted.sort_by_cached_key(|at| key(*at));
-    let mut ranks = vec![0; count];
-    for (rank, at) in sorted.iter().enumerate() {
-        if let Some(cell) = ranks.get_mut(*at) {
-            *cell = u32::try_from(rank).unwrap_or(u32::MAX);
+    let mut ids = vec![Id::default(); count];
+    for (id, at) in Arena::first_ids(count).zip(&sorted) {
+        if let Some(cell) = ids.get_mut(*at) {
+            *cell = id;
         }
     }
-    (sorted, ranks)
+    (sorted, ids)
 }
 
 #[cfg(test)]

@@ -4,17 +4,22 @@
 //! after that (naming, shaping, tables, drift) works on [`SchemaId`]s and never looks at
 //! a URI or a raw document again.
 
+mod part;
+
 use contract_runtime::{Json, Map, Number};
 
-use crate::tree::{Place, SourceId};
+use crate::{
+    arena::{Arena, Id},
+    tree::{Place, SourceId},
+};
 
-/// Index of a schema in [`Graph::schemas`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SchemaId(pub u32);
+pub(crate) use self::part::Moved;
 
-/// Index of a schema resource in [`Graph::resources`] (JSON Schema Core 2020-12, 8.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct ResourceId(pub u32);
+/// A schema of a [`Graph`].
+pub type SchemaId = Id<Schema>;
+
+/// A schema resource of a [`Graph`] (JSON Schema Core 2020-12, 8.2.1).
+pub type ResourceId = Id<Resource>;
 
 /// A schema resource: what one `$id` (or one whole document) identifies.
 #[derive(Clone, Debug)]
@@ -84,6 +89,13 @@ impl Types {
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+    /// How many of the JSON types it holds; `integer` beside `number` is none of its own.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        let own = self.0 & !Self::INTEGER.0;
+        let integer = if self.0 & Self::NUMBER.0 == Self::INTEGER.0 { 1 } else { 0 };
+        own.count_ones() + integer
     }
     /// Whether nothing is in the set.
     #[must_use]
@@ -235,6 +247,51 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// Whether nothing but annotations, `$ref` and `allOf` stands in it.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.boolean != Some(false)
+            && self.dynamic_reference.is_none()
+            && self.types.is_none()
+            && self.enumeration.is_none()
+            && self.constant.is_none()
+            && self.minimum.is_none()
+            && self.maximum.is_none()
+            && self.exclusive_minimum.is_none()
+            && self.exclusive_maximum.is_none()
+            && self.multiple_of.is_none()
+            && self.min_length.is_none()
+            && self.max_length.is_none()
+            && self.pattern.is_none()
+            && self.min_items.is_none()
+            && self.max_items.is_none()
+            && !self.unique_items
+            && self.contains.is_none()
+            && self.prefix_items.is_empty()
+            && self.items.is_none()
+            && self.unevaluated_items.is_none()
+            && self.properties.is_empty()
+            && self.pattern_properties.is_empty()
+            && self.additional_properties.is_none()
+            && self.unevaluated_properties.is_none()
+            && self.property_names.is_none()
+            && self.required.is_empty()
+            && self.min_properties.is_none()
+            && self.max_properties.is_none()
+            && self.dependent_required.is_empty()
+            && self.dependent_schemas.is_empty()
+            && self.any_of.is_empty()
+            && self.one_of.is_empty()
+            && self.not.is_none()
+            && self.condition.is_none()
+    }
+
+    /// Whether it accepts everything and says nothing about structure.
+    #[must_use]
+    pub fn says_nothing(&self) -> bool {
+        self.is_bare() && self.reference.is_none() && self.all_of.is_empty()
+    }
+
     /// Every schema that this one applies, in place or below.
     pub fn children(&self) -> impl Iterator<Item = SchemaId> {
         let one = [
@@ -262,28 +319,28 @@ impl Schema {
 /// Every schema that the inputs hold or reach, references settled.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// All schemas; a [`SchemaId`] is an index. Order: sources by URI, then document order.
-    pub schemas: Vec<Schema>,
-    /// All resources; a [`ResourceId`] is an index.
-    pub resources: Vec<Resource>,
+    /// All schemas: sources by URI, then document order.
+    pub schemas: Arena<Schema>,
+    /// All resources, in the same order.
+    pub resources: Arena<Resource>,
 }
 
 impl Graph {
     /// The schema behind an id.
     #[must_use]
     pub fn schema(&self, id: SchemaId) -> &Schema {
-        &self.schemas[id.0 as usize]
+        &self.schemas[id]
     }
 
     /// The resource behind an id.
     #[must_use]
     pub fn resource(&self, id: ResourceId) -> &Resource {
-        &self.resources[id.0 as usize]
+        &self.resources[id]
     }
 
     /// All ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
-        (0..u32::try_from(self.schemas.len()).unwrap_or(u32::MAX)).map(SchemaId)
+        self.schemas.ids()
     }
 
     /// `uri#pointer`, what documentation and violations print.

@@ -4,27 +4,26 @@
 //! say (`if`/`then`, `dependentRequired`, `not`, bounds) never changes it; checks carry that.
 //! A place in the contract is described by a [`Conj`]: all the schemas that hold there at once.
 
-mod aliases;
 mod boxes;
 mod build;
-mod equal;
 mod sweep;
 mod unions;
 
-pub use build::{Options, shape, stem};
+pub use build::shape;
+pub use unions::is_tagged;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
 use crate::{
+    arena::{Arena, Id},
     schema::{SchemaId, Types},
     together::Conj,
 };
 
-/// Index of a type in [`Shapes::types`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TypeId(pub u32);
+/// A type of [`Shapes`].
+pub type TypeId = Id<TypeDef>;
 
 /// A Rust type as it stands in a field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,8 +178,8 @@ pub struct StringEnum {
 /// Every type of a contract, and which type each place has.
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
-    /// All types; a [`TypeId`] is an index.
-    pub types: Vec<TypeDef>,
+    /// All types.
+    pub types: Arena<TypeDef>,
     /// The type of each place that was asked for.
     pub places: BTreeMap<Conj, TypeRef>,
     /// Where each schema that is nothing but a reference ends.
@@ -197,12 +196,12 @@ impl Shapes {
     /// The type behind an id.
     #[must_use]
     pub fn get(&self, id: TypeId) -> &TypeDef {
-        &self.types[id.0 as usize]
+        &self.types[id]
     }
 
     /// All ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
-        (0..u32::try_from(self.types.len()).unwrap_or(u32::MAX)).map(TypeId)
+        self.types.ids()
     }
 
     /// How many types stand inside each other at most.

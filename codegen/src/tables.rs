@@ -1,9 +1,7 @@
 //! The schema graph as the runtime's tables: in memory for the generator's own questions, and
 //! printed as constants into the generated crate.
 
-mod keep;
-
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use contract_runtime::{
     Json, Number,
@@ -16,6 +14,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{
+    arena::Id,
     pattern::{Compiled, compile},
     schema::{Graph, Schema, SchemaId, Types},
     shape::{Body, Shapes},
@@ -27,9 +26,6 @@ use crate::{
 pub struct TableSet {
     /// The tables themselves. They live as long as the process: a generator runs once.
     pub tables: &'static Tables,
-    /// Those of them that are printed, and the number that each row has there.
-    printed: &'static Tables,
-    numbers: Vec<u32>,
     patterns: BTreeMap<String, (usize, Compiled)>,
     conjunctions: BTreeMap<Vec<SchemaId>, u32>,
 }
@@ -38,15 +34,12 @@ pub struct TableSet {
 pub type PatternErrors = Vec<(SchemaId, String, crate::pattern::PatternError)>;
 
 /// Compiles every pattern of the graph; those that are not ECMA-262, or need what a linear
-/// matcher cannot do, come back as errors. Of a part of the graph when `kept` says which.
+/// matcher cannot do, come back as errors.
 #[must_use]
-pub fn patterns(
-    graph: &Graph,
-    kept: Option<&BTreeSet<SchemaId>>,
-) -> (BTreeMap<String, Compiled>, PatternErrors) {
+pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, PatternErrors) {
     let mut all = BTreeMap::new();
     let mut errors = Vec::new();
-    for id in graph.ids().filter(|id| kept.is_none_or(|kept| kept.contains(id))) {
+    for id in graph.ids() {
         let schema = graph.schema(id);
         let named = schema.pattern_properties.iter().map(|(p, _)| p);
         for source in schema.pattern.iter().chain(named) {
@@ -65,15 +58,9 @@ pub fn patterns(
 }
 
 impl TableSet {
-    /// Builds the tables; tagged unions of `shapes` tell which branch a tag means. All of them
-    /// are printed, or those of the schemas that are `kept`.
+    /// Builds the tables; tagged unions of `shapes` tell which branch a tag means.
     #[must_use]
-    pub fn new(
-        graph: &Graph,
-        shapes: &Shapes,
-        patterns: BTreeMap<String, Compiled>,
-        kept: Option<&BTreeSet<SchemaId>>,
-    ) -> Self {
+    pub fn new(graph: &Graph, shapes: &Shapes, patterns: BTreeMap<String, Compiled>) -> Self {
         let patterns: BTreeMap<String, (usize, Compiled)> =
             patterns.into_iter().enumerate().map(|(i, (source, c))| (source, (i, c))).collect();
         let static_patterns = patterns.iter().map(|(s, (_, c))| (s.as_str(), c.leak())).collect();
@@ -85,7 +72,7 @@ impl TableSet {
                 conjunctions.insert(def.conj.ids.clone(), rows.len() as u32);
                 let first = graph.schema(def.conj.ids[0]);
                 rows.push(Row {
-                    resource: first.resource.0,
+                    resource: number(first.resource),
                     location: leak_str(&first.location),
                     keywords: leak(vec![Keyword::AllOf(leak(ids(&def.conj.ids)))]),
                 });
@@ -102,40 +89,22 @@ impl TableSet {
             })
             .collect();
         let tables: &Tables = Box::leak(Box::new(Tables { schemas: leak(rows), resources: leak(resources) }));
-        let (printed, numbers): (&Tables, _) = match kept {
-            Some(kept) => {
-                // What comes after the schemas are conjunctions of kept ones.
-                let last = u32::try_from(graph.schemas.len()).unwrap_or(u32::MAX);
-                let (printed, numbers) =
-                    keep::keep(tables, |row| row >= last || kept.contains(&SchemaId(row)));
-                (Box::leak(Box::new(printed)), numbers)
-            }
-            None => (tables, Vec::new()),
-        };
-        Self { tables, printed, numbers, patterns, conjunctions }
-    }
-
-    /// The number that a row is printed under.
-    fn number(&self, row: u32) -> u32 {
-        if self.numbers.is_empty() {
-            return row;
-        }
-        self.numbers.get(row as usize).copied().unwrap_or(u32::MAX)
+        Self { tables, patterns, conjunctions }
     }
 
     /// The printed row that checks a place.
     #[must_use]
     pub fn row(&self, conj: &Conj) -> u32 {
-        self.number(match conj.ids.as_slice() {
-            [one] => one.0,
+        match conj.ids.as_slice() {
+            [one] => self.row_of(*one),
             several => self.conjunctions.get(several).copied().unwrap_or(u32::MAX),
-        })
+        }
     }
 
     /// The printed row of a schema.
     #[must_use]
     pub fn row_of(&self, schema: SchemaId) -> u32 {
-        self.number(schema.0)
+        row_id(schema).0
     }
 
     /// The name of a pattern's constant.
@@ -181,8 +150,8 @@ impl TableSet {
             })
             .then(|| quote!(Literal,));
         let types = self.uses(|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
-        let keyword = self.printed.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
-        let schema = (!self.printed.schemas.is_empty()).then(|| quote!(Schema,));
+        let keyword = self.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
+        let schema = (!self.tables.schemas.is_empty()).then(|| quote!(Schema,));
         let pattern = (!self.patterns.is_empty()).then(|| quote!(pattern::{self, Pattern},));
         quote! {
             use ::contract_runtime::{
@@ -204,11 +173,11 @@ impl TableSet {
         let mut out = String::from(
             "/// Every schema of the contract, as the validators read it.\n#[rustfmt::skip]\npub static TABLES: Tables = Tables {\n    schemas: &[\n",
         );
-        for row in self.printed.schemas {
+        for row in self.tables.schemas {
             out.push_str(&format!("        {},\n", printer.row(row)));
         }
         out.push_str("    ],\n    resources: &[\n");
-        for resource in self.printed.resources {
+        for resource in self.tables.resources {
             let anchors = resource.dynamic_anchors.iter().map(|(n, id)| format!("({n:?}, {})", id_text(*id)));
             let (uri, anchors) = (resource.uri, comma(anchors));
             out.push_str(&format!("        Resource {{ uri: {uri:?}, dynamic_anchors: &[{anchors}] }},\n"));
@@ -225,7 +194,7 @@ impl TableSet {
     }
 
     fn uses(&self, test: impl Fn(&Keyword) -> bool) -> bool {
-        self.printed.schemas.iter().any(|row| row.keywords.iter().any(&test))
+        self.tables.schemas.iter().any(|row| row.keywords.iter().any(&test))
     }
 }
 
@@ -275,7 +244,7 @@ impl Builder<'_> {
     fn row(&self, id: SchemaId) -> Row {
         let schema = self.graph.schema(id);
         Row {
-            resource: schema.resource.0,
+            resource: number(schema.resource),
             location: leak_str(&schema.location),
             keywords: leak(self.keywords(id, schema)),
         }
@@ -406,7 +375,12 @@ fn ids(list: &[SchemaId]) -> Vec<RowId> {
 }
 
 fn row_id(id: SchemaId) -> RowId {
-    RowId(id.0)
+    RowId(number(id))
+}
+
+/// Rows and resources stand in the order of the graph.
+fn number<T>(id: Id<T>) -> u32 {
+    u32::try_from(id.index()).unwrap_or(u32::MAX)
 }
 
 const TYPE_PAIRS: [(Types, RowTypes, &str); 7] = [

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::LazyLock};
 
 use contract_codegen::{
     api::{Api, Header, MediaType, Operation, Parameter, ParameterIn, RequestBody, Response, Status},
@@ -20,23 +20,30 @@ use contract_runtime::{Json, Number};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-const TEXT: SchemaId = SchemaId(0);
-const LIMIT: SchemaId = SchemaId(1);
-const KEY: SchemaId = SchemaId(2);
-const SHIP: SchemaId = SchemaId(3);
-const PAGE: SchemaId = SchemaId(4);
-const CHANGES: SchemaId = SchemaId(5);
-const PROBLEM: SchemaId = SchemaId(6);
-const TEXTS: SchemaId = SchemaId(7);
-const MAYBE: SchemaId = SchemaId(8);
-const SHIPS: SchemaId = SchemaId(9);
-const OTHER: SchemaId = SchemaId(10);
+/// Where the schemas of the contract stand.
+const TEXT: &str = "/text";
+const LIMIT: &str = "/limit";
+const KEY: &str = "/key";
+const SHIP: &str = "/ship";
+const PAGE: &str = "/page";
+const CHANGES: &str = "/changes";
+const PROBLEM: &str = "/problem";
+const TEXTS: &str = "/texts";
+const MAYBE: &str = "/maybe";
+const SHIPS: &str = "/ships";
+const OTHER: &str = "/other";
+
+/// The schema at a location.
+fn at(location: &str) -> SchemaId {
+    static GRAPH: LazyLock<Graph> = LazyLock::new(graph);
+    GRAPH.ids().find(|id| GRAPH.schema(*id).location == location).unwrap()
+}
 
 struct Shapes;
 
 impl RustTypes for Shapes {
     fn rust_type(&self, schema: SchemaId) -> TokenStream {
-        match schema {
+        match graph().schema(schema).location.as_str() {
             TEXT => quote!(String),
             LIMIT => quote!(i64),
             KEY => quote!(super::types::IdempotencyKey),
@@ -52,48 +59,47 @@ impl RustTypes for Shapes {
     }
 
     fn is_scalar(&self, schema: SchemaId) -> bool {
-        matches!(schema, TEXT | LIMIT | KEY)
+        [TEXT, LIMIT, KEY].map(at).contains(&schema)
     }
 }
 
 fn graph() -> Graph {
     let number = |text: &str| Some(Number::parse(text).unwrap());
     let plain = |location: &str| Schema { location: location.to_owned(), ..Schema::default() };
-    let schemas = vec![
-        Schema { types: Some(Types::STRING), max_length: Some(64), ..plain("/text") },
-        Schema {
-            types: Some(Types::INTEGER),
-            minimum: number("1"),
-            maximum: number("1000"),
-            default: Some(Json::parse(b"500").unwrap()),
-            ..plain("/limit")
-        },
-        Schema {
-            types: Some(Types::STRING),
-            min_length: Some(8),
-            max_length: Some(128),
-            pattern: Some("^[A-Za-z0-9._~-]+$".to_owned()),
-            ..plain("/key")
-        },
-        plain("/ship"),
-        plain("/page"),
-        plain("/changes"),
-        plain("/problem"),
-        Schema { types: Some(Types::ARRAY), items: Some(TEXT), ..plain("/texts") },
-        Schema { types: Some(Types::STRING.or(Types::NULL)), ..plain("/maybe") },
-        Schema { types: Some(Types::ARRAY), items: Some(SHIP), ..plain("/ships") },
-        plain("/other"),
-    ];
-    let resource = Resource {
+    let mut graph = Graph::default();
+    let text = graph.schemas.push(Schema { types: Some(Types::STRING), max_length: Some(64), ..plain(TEXT) });
+    graph.schemas.push(Schema {
+        types: Some(Types::INTEGER),
+        minimum: number("1"),
+        maximum: number("1000"),
+        default: Some(Json::parse(b"500").unwrap()),
+        ..plain(LIMIT)
+    });
+    graph.schemas.push(Schema {
+        types: Some(Types::STRING),
+        min_length: Some(8),
+        max_length: Some(128),
+        pattern: Some("^[A-Za-z0-9._~-]+$".to_owned()),
+        ..plain(KEY)
+    });
+    let ship = graph.schemas.push(plain(SHIP));
+    for location in [PAGE, CHANGES, PROBLEM] {
+        graph.schemas.push(plain(location));
+    }
+    graph.schemas.push(Schema { types: Some(Types::ARRAY), items: Some(text), ..plain(TEXTS) });
+    graph.schemas.push(Schema { types: Some(Types::STRING.or(Types::NULL)), ..plain(MAYBE) });
+    graph.schemas.push(Schema { types: Some(Types::ARRAY), items: Some(ship), ..plain(SHIPS) });
+    graph.schemas.push(plain(OTHER));
+    graph.resources.push(Resource {
         uri: "https://exchange.example/test".to_owned(),
         source: SourceId(0),
         root: None,
         dynamic_anchors: Vec::new(),
-    };
-    Graph { schemas, resources: vec![resource] }
+    });
+    graph
 }
 
-fn parameter(name: &str, location: ParameterIn, required: bool, schema: SchemaId) -> Parameter {
+fn parameter(name: &str, location: ParameterIn, required: bool, schema: &str) -> Parameter {
     let query = location == ParameterIn::Query;
     Parameter {
         place: Place { pointer: format!("/parameters/{name}"), ..Place::default() },
@@ -105,13 +111,13 @@ fn parameter(name: &str, location: ParameterIn, required: bool, schema: SchemaId
         style: if query { "form" } else { "simple" }.to_owned(),
         explode: query,
         allow_reserved: false,
-        schema: Some(schema),
+        schema: Some(at(schema)),
         content: None,
     }
 }
 
-fn media(name: &str, schema: SchemaId) -> MediaType {
-    MediaType { name: name.to_owned(), schema: Some(schema), encoding: Vec::new() }
+fn media(name: &str, schema: &str) -> MediaType {
+    MediaType { name: name.to_owned(), schema: Some(at(schema)), encoding: Vec::new() }
 }
 
 fn response(status: Status, description: &str, content: Vec<MediaType>) -> Response {
@@ -129,7 +135,7 @@ fn problem() -> Response {
         name: "Retry-After".to_owned(),
         required: false,
         description: None,
-        schema: Some(LIMIT),
+        schema: Some(at(LIMIT)),
     }];
     let content = vec![media("application/problem+json", PROBLEM)];
     Response { headers, ..response(Status::Default, "A refusal.", content) }

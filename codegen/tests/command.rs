@@ -105,7 +105,7 @@ fn generate_writes_a_package_and_only_what_changed() {
     let folder = Folder::new("generate");
     let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
     assert_eq!(ran.out, "");
-    for words in ["files in api\n", "2 operations, 4 types", "0 warnings", "progenitor"] {
+    for words in ["files in api\n", "2 operations, 16 schemas, 4 types", "0 warnings", "progenitor"] {
         assert!(ran.err.contains(words), "{words}: {}", ran.err);
     }
     // What goes on is for terminals.
@@ -228,7 +228,7 @@ fn selections_choose_operations() {
     let ran = folder.run(&["check", "tickets.yaml", "-o", "api", "--operation", "read*"]).ended(1);
     assert!(ran.err.contains("generate tickets.yaml -o api --operation 'read*'"), "{}", ran.err);
     let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--path", "/tickets/**"]).ended(0);
-    assert!(ran.err.contains("2 of 2 operations, 4 of 4 types"), "{}", ran.err);
+    assert!(ran.err.contains("2 of 2 operations, 16 of 16 schemas, 4 types"), "{}", ran.err);
     let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--tag", "seats"]).ended(3);
     assert!(ran.err.contains("error[config]: no operation has the tag `seats`"), "{}", ran.err);
     folder.put(

@@ -156,10 +156,11 @@ fn amounts(contract: &Contract) -> String {
         Some(whole) => format!("{} of {}", of(name), count(whole, &name[..name.len() - 1])),
         None => count(of(name), &name[..name.len() - 1]),
     };
-    let whole = contract.subset.as_ref();
+    let whole = contract.whole;
     let mut parts = vec![
         part("operations", whole.map(|whole| whole.operations)),
-        part("types", whole.map(|whole| whole.types)),
+        part("schemas", whole.map(|whole| whole.schemas)),
+        part("types", None),
         part("fields", None),
         count(warnings(&contract.diagnostics), "warning"),
     ];
@@ -184,9 +185,9 @@ fn object(generated: &Generated, changes: &Changes) -> Value {
         .filter(|(_, change)| **change != Change::Same)
         .map(|(path, change)| (path.as_str(), change.word()))
         .collect();
-    let whole = contract.subset.as_ref().map(
-        |whole| json!({ "operations": whole.operations, "webhooks": whole.webhooks, "types": whole.types }),
-    );
+    let whole = contract.whole.map(|whole| {
+        json!({ "operations": whole.operations, "webhooks": whole.webhooks, "schemas": whole.schemas })
+    });
     json!({
         "counts": counts,
         "whole": whole,

@@ -71,7 +71,12 @@ impl Writer<'_> {
     }
 
     fn name(&self, id: SchemaId) -> String {
-        format!("{}{}", self.prefix, id.0)
+        format!("{}{}", self.prefix, id.index())
+    }
+
+    /// The schema that a definition was written for.
+    pub(crate) fn id(&self, name: &str) -> Option<SchemaId> {
+        self.graph.schemas.nth(name.strip_prefix(self.prefix)?.parse().ok()?)
     }
 
     fn address(&self, id: SchemaId) -> String {

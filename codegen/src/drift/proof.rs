@@ -81,8 +81,7 @@ impl<'g> Prover<'g> {
             Side::New => &self.new_tables,
         };
         let graph = self.graph(side);
-        let tables =
-            tables.get_or_init(|| TableSet::new(graph, &Shapes::default(), patterns(graph, None).0, None));
+        let tables = tables.get_or_init(|| TableSet::new(graph, &Shapes::default(), patterns(graph).0));
         ids.iter().all(|id| tables.is_valid(*id, value))
     }
 

@@ -327,7 +327,7 @@ impl<'a> Checker<'a> {
                 Some(f) if own && f.conj.ids.contains(property) => Always,
                 Some(f) => self.at_field(f, recv, &AtField::One(*property), depth),
                 None => {
-                    let row = row_literal(property.0);
+                    let row = row_literal(self.emitter.tables.row_of(*property));
                     When(quote!(#recv.extra.get(#name).is_none_or(|value| schemas::validator(#row).is_valid(value))))
                 }
             });
@@ -608,7 +608,7 @@ impl<'a> Checker<'a> {
                 (quote!(#name::#variant), check)
             })
             .collect();
-        let row = row_literal(id.0);
+        let row = row_literal(self.emitter.tables.row_of(id));
         let unknown =
             body.open.then(|| quote!(#name::Unknown(value) => schemas::validator(#row).is_valid(value),));
         match_variants(&place.matched(), arms, unknown)
@@ -674,7 +674,7 @@ impl<'a> Checker<'a> {
     }
 
     fn by_tables(&self, id: SchemaId, place: &Place<'a>) -> Check {
-        let (row, value) = (row_literal(id.0), &place.by_ref);
+        let (row, value) = (row_literal(self.emitter.tables.row_of(id)), &place.by_ref);
         When(match place.ty {
             TypeRef::Json => quote!(schemas::validator(#row).is_valid(#value)),
             _ => quote!(contract::holds(#value, schemas::validator(#row))),

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::shape::{Body, Shapes, TypeId, TypeRef};
+use crate::{
+    arena::ById,
+    shape::{Body, Shapes, TypeDef, TypeId, TypeRef},
+};
 
 /// How values of a type can be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,17 +20,18 @@ pub(super) enum Is {
 
 /// The answer for each type of a contract.
 #[derive(Debug)]
-pub(super) struct Equality(Vec<Is>);
+pub(super) struct Equality(ById<TypeDef, Is>);
 
 impl Equality {
     /// Every type is taken for the best until a member says otherwise, so that types inside
     /// themselves are no obstacle. `generated` are paths of types beside the models, which have
     /// both.
     pub(super) fn of(shapes: &Shapes, generated: &BTreeSet<String>) -> Self {
-        let mut known = Self(vec![Is::Hashed; shapes.types.len()]);
+        let mut known = Self(shapes.types.map(|_| Is::Hashed));
         loop {
             let mut changed = false;
-            for (at, def) in shapes.types.iter().enumerate() {
+            for at in shapes.ids() {
+                let def = shapes.get(at);
                 let secret = def.secret && matches!(def.body, Body::Newtype(_));
                 let most = if secret { Is::Equal } else { Is::Hashed };
                 let now = members(&def.body).map(|ty| known.of_place(ty, generated)).fold(most, Is::min);
@@ -41,7 +45,7 @@ impl Equality {
     }
 
     pub(super) fn of_type(&self, id: TypeId) -> Is {
-        self.0.get(id.0 as usize).copied().unwrap_or(Is::Compared)
+        self.0[id]
     }
 
     fn of_place(&self, ty: &TypeRef, generated: &BTreeSet<String>) -> Is {

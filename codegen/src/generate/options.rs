@@ -8,9 +8,10 @@ use crate::{
     api::Api,
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
+    names,
+    options::Options,
+    prune::{reach, seeds},
     schema::{Graph, SchemaId},
-    shape::{self, Options},
-    subset::{reach, seeds},
 };
 
 /// Module names that generated code uses itself.
@@ -69,7 +70,7 @@ impl Project {
             for wanted in &area.schemas {
                 let found: Vec<SchemaId> = graph
                     .ids()
-                    .filter(|&id| shape::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
+                    .filter(|&id| names::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
                     .collect();
                 let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
                 options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));

@@ -136,7 +136,7 @@ fn about(contract: &Contract) -> Vec<String> {
         crate::emit::markdown(&contract.api.title)
     };
     let mut doc = vec![format!("Generated from {title}{version}.")];
-    if let Some(whole) = &contract.subset {
+    if let Some(whole) = &contract.whole {
         let mut parts = vec![format!("{} of {} operations", contract.api.operations.len(), whole.operations)];
         if whole.webhooks > 0 {
             parts.push(format!("{} of {} webhooks", contract.api.webhooks.len(), whole.webhooks));

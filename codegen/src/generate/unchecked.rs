@@ -10,8 +10,9 @@ use crate::{
     config::{TypeOptions, Unsupported},
     diagnostics::{Diagnostic, Diagnostics},
     generate::selector,
+    options::Options,
     schema::{Graph, SchemaId},
-    shape::{Body, Options, Shapes},
+    shape::is_tagged,
     tables::PatternErrors,
 };
 
@@ -48,7 +49,7 @@ pub(super) fn patterns(
         };
         problems.push(problem.at(schema.place.clone()));
     }
-    for id in options.unchecked.difference(&ids).filter(|id| options.keeps(**id)) {
+    for id in options.unchecked.difference(&ids) {
         let message = "`unchecked` names a schema that has no pattern, or one that can be run";
         problems.push(
             Diagnostic::error("config", message)
@@ -59,34 +60,26 @@ pub(super) fn patterns(
     unchecked
 }
 
-/// Loosens what would refuse valid documents without these patterns; whether anything was.
+/// Loosens what would refuse valid documents without these patterns.
 pub(super) fn loosen(
     graph: &mut Graph,
-    shapes: &Shapes,
     options: &Options,
     unchecked: &BTreeSet<SchemaId>,
     problems: &mut Diagnostics,
-) -> bool {
+) {
     if unchecked.is_empty() {
-        return false;
+        return;
     }
-    // A tag keeps branches apart, whatever else they say.
-    let tagged: BTreeSet<SchemaId> = shapes
-        .types
-        .iter()
-        .filter_map(|def| match &def.body {
-            Body::Tagged(tagged) => Some(tagged.holder),
-            _ => None,
-        })
-        .collect();
     let touched = above(graph, unchecked);
-    let mut changed = false;
-    for id in graph.ids().filter(|id| options.keeps(*id)) {
-        let Some(schema) = graph.schemas.get_mut(id.0 as usize) else { continue };
+    let holds = |id: &SchemaId| graph.schema(*id).one_of.iter().any(|branch| touched.contains(branch));
+    // A tag keeps branches apart, whatever else they say.
+    let mixed: BTreeSet<SchemaId> =
+        graph.ids().filter(holds).filter(|id| !is_tagged(graph, options, *id)).collect();
+    for id in graph.ids() {
+        let schema = &mut graph.schemas[id];
         let mut say = |message: &str| {
             let message = format!("{message}: a pattern inside is left unchecked");
             problems.push(Diagnostic::warning("unsupported", message).at(schema.place.clone()));
-            changed = true;
         };
         if schema.not.is_some_and(|not| touched.contains(&not)) {
             say("`not` is not checked");
@@ -102,8 +95,7 @@ pub(super) fn loosen(
             say("`maxContains` is not checked");
             contains.max = None;
         }
-        let apart = schema.one_of.len() < 2 || tagged.contains(&id);
-        if !apart && schema.one_of.iter().any(|branch| touched.contains(branch)) {
+        if schema.one_of.len() > 1 && mixed.contains(&id) {
             if schema.any_of.is_empty() {
                 say("`oneOf` is checked as `anyOf`");
                 schema.any_of = std::mem::take(&mut schema.one_of);
@@ -113,28 +105,25 @@ pub(super) fn loosen(
             }
         }
     }
-    changed
 }
 
 /// These schemas and all that apply them, at any depth.
 fn above(graph: &Graph, below: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
-    let mut holders: Vec<Vec<SchemaId>> = vec![Vec::new(); graph.schemas.len()];
+    let mut holders = graph.schemas.map(|_| Vec::new());
     for id in graph.ids() {
         let schema = graph.schema(id);
         let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
         let anchors = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
         let bearers = anchors.filter(|(name, _)| Some(name.as_str()) == anchor).map(|(_, bearer)| *bearer);
         for child in schema.children().chain(bearers) {
-            if let Some(holders) = holders.get_mut(child.0 as usize) {
-                holders.push(id);
-            }
+            holders[child].push(id);
         }
     }
     let mut found = BTreeSet::new();
     let mut waiting: Vec<SchemaId> = below.iter().copied().collect();
     while let Some(id) = waiting.pop() {
         if found.insert(id) {
-            waiting.extend(holders.get(id.0 as usize).into_iter().flatten());
+            waiting.extend(&holders[id]);
         }
     }
     found

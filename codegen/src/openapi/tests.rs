@@ -254,7 +254,7 @@ fn words_of_openapi_30_in_a_document_of_31_are_read_as_meant() {
     // A schema file is no document of OpenAPI.
     let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
     let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[file]);
-    assert_eq!(graph.schemas[0].types, Some(Types::STRING));
+    assert_eq!(graph.schemas.as_slice()[0].types, Some(Types::STRING));
     assert_eq!(shown(&problems), "?unknown-keyword /nullable");
     // A contract whose owner denies unknown keywords wants to hear of it.
     let text = format!("{HEAD}components: {{schemas: {{A: {{minimum: 1, exclusiveMinimum: true}}}}}}");

@@ -50,7 +50,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The name of a type below `$defs`.
 pub(super) fn key(id: TypeId) -> String {
-    format!("t{}", id.0)
+    format!("t{}", id.index())
 }
 
 fn link(id: TypeId) -> String {
@@ -181,7 +181,7 @@ impl<'a> Writer<'a> {
             TypeRef::Int(IntKind::U64) => json!({ "type": "integer", "minimum": 0, "maximum": EXACT }),
             TypeRef::Number => json!({ "type": "number" }),
             TypeRef::String | TypeRef::Secret => json!({ "type": "string" }),
-            TypeRef::Named(id) => match self.shapes.types.get(id.0 as usize) {
+            TypeRef::Named(id) => match self.shapes.types.get(*id) {
                 Some(_) => json!({ "$ref": link(*id) }),
                 None => Value::Bool(false),
             },

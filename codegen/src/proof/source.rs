@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     drift::document::Writer,
     generate::Contract,
-    schema::{Graph, SchemaId, Types},
+    schema::{Graph, Types},
     shape::TypeDef,
     together::{Conj, Facts},
 };
@@ -26,8 +26,7 @@ pub(super) fn document(contract: &Contract, def: &TypeDef, assumed: bool) -> Opt
         }
         let definitions = document.get_mut("$defs").and_then(Value::as_object_mut)?;
         for (name, schema) in definitions.iter_mut() {
-            let id = name.get(1..).and_then(|number| number.parse().ok()).map(SchemaId);
-            let implied = id.and_then(|id| self::implied(&contract.graph, &Conj::one(id)));
+            let implied = writer.id(name).and_then(|id| self::implied(&contract.graph, &Conj::one(id)));
             if let (Some(types), Some(schema)) = (implied, schema.as_object_mut()) {
                 schema.insert("type".to_owned(), names(types));
             }

@@ -16,29 +16,23 @@ pub(super) fn check(graph: &Graph, problems: &mut Diagnostics) {
         Open,
         Done,
     }
-    let mut colors = vec![Color::New; graph.schemas.len()];
-    let color = |colors: &[Color], id: SchemaId| colors.get(id.0 as usize).copied().unwrap_or(Color::Done);
-    let paint = |colors: &mut [Color], id: SchemaId, color: Color| {
-        if let Some(cell) = colors.get_mut(id.0 as usize) {
-            *cell = color;
-        }
-    };
+    let mut colors = graph.schemas.map(|_| Color::New);
     for start in graph.ids() {
-        if color(&colors, start) != Color::New {
+        if colors[start] != Color::New {
             continue;
         }
-        paint(&mut colors, start, Color::Open);
+        colors[start] = Color::Open;
         let mut path = vec![(start, edges(graph, start), 0)];
         while let Some((id, out, at)) = path.last_mut() {
             let Some(&next) = out.get(*at) else {
-                paint(&mut colors, *id, Color::Done);
+                colors[*id] = Color::Done;
                 path.pop();
                 continue;
             };
             *at += 1;
-            match color(&colors, next) {
+            match colors[next] {
                 Color::New => {
-                    paint(&mut colors, next, Color::Open);
+                    colors[next] = Color::Open;
                     path.push((next, edges(graph, next), 0));
                 }
                 Color::Open => {
@@ -54,7 +48,7 @@ pub(super) fn check(graph: &Graph, problems: &mut Diagnostics) {
 
 /// The schemas that a schema applies to its own value.
 fn edges(graph: &Graph, id: SchemaId) -> Vec<SchemaId> {
-    let Some(schema) = graph.schemas.get(id.0 as usize) else { return Vec::new() };
+    let schema = graph.schema(id);
     let Schema { reference, all_of, any_of, one_of, not, condition, then, otherwise, .. } = schema;
     let mut out: Vec<SchemaId> = reference.iter().copied().collect();
     // A dynamic anchor may lead elsewhere when another resource bears it too.
@@ -70,26 +64,21 @@ fn edges(graph: &Graph, id: SchemaId) -> Vec<SchemaId> {
 }
 
 fn report(graph: &Graph, cycle: &[SchemaId]) -> Diagnostic {
-    let name = |id: &SchemaId| {
-        let schema = graph.schemas.get(id.0 as usize);
-        schema.map_or_else(String::new, |schema| format!("#{}", schema.location))
-    };
+    let name = |id: &SchemaId| format!("#{}", graph.schema(*id).location);
     let mut names: Vec<String> = cycle.iter().take(SHOWN).map(name).collect();
     if cycle.len() > SHOWN {
         names.push("…".to_owned());
     }
     names.extend(cycle.first().map(name));
     let message = format!("a schema that applies itself to the same value: {}", names.join(" → "));
-    let place = |id: &SchemaId| graph.schemas.get(id.0 as usize).map(|schema| schema.place.clone());
+    let place = |id: &SchemaId| graph.schema(*id).place.clone();
     let mut problem = Diagnostic::error("reference-cycle", message)
         .help("validation would never end: let one step go through a property or an item");
-    if let Some(first) = cycle.first().and_then(place) {
+    if let Some(first) = cycle.first().map(place) {
         problem = problem.at(first);
     }
     for id in cycle.iter().skip(1).take(SHOWN) {
-        if let Some(place) = place(id) {
-            problem = problem.label(place, "by way of");
-        }
+        problem = problem.label(place(id), "by way of");
     }
     problem
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     diagnostics::Severity,
     load::{MAX_DEPTH, Sources, load},
-    schema::{Origin, Schema, Types},
+    schema::{Origin, Schema, SchemaId, Types},
 };
 
 /// The graph of some texts, with unknown keywords denied.
@@ -391,7 +391,7 @@ fn every_keyword() {
         "dependencies": {"c": ["d"], "e": {}}, "allOf": [{}], "anyOf": [{}, {}], "oneOf": [{}], "not": {}, "if": {}, "then": {}, "else": {},
         "$defs": {"q": {}}, "definitions": {"old": {}}}"##,
     )]);
-    let root = graph.schema(graph.resources[0].root.unwrap());
+    let root = graph.schema(graph.resources.as_slice()[0].root.unwrap());
     let pointer = |id: &SchemaId| graph.schema(*id).location.clone();
     assert_eq!(root.origin, Origin::Root("stock-lot".to_owned()));
     assert_eq!(root.types, Some(Types::INTEGER.or(Types::OBJECT)));
@@ -468,11 +468,12 @@ fn order_and_resources() {
     );
     let other = clean(&[b, a]);
     assert_eq!(list, other.ids().map(|id| other.location(id)).collect::<Vec<_>>());
-    let inner = graph.resource(graph.schemas[3].resource);
-    assert_eq!((inner.uri.as_str(), inner.root), ("https://x.y/in", Some(SchemaId(3))));
-    assert_eq!(inner.dynamic_anchors, [("n".to_owned(), SchemaId(3))]);
-    assert_eq!(graph.schemas[3].origin, Origin::Root("in".to_owned()));
-    assert_eq!(graph.schemas[3].place.pointer, "/properties/a");
+    let at = graph.ids().nth(3).unwrap();
+    let inner = graph.resource(graph.schema(at).resource);
+    assert_eq!((inner.uri.as_str(), inner.root), ("https://x.y/in", Some(at)));
+    assert_eq!(inner.dynamic_anchors, [("n".to_owned(), at)]);
+    assert_eq!(graph.schema(at).origin, Origin::Root("in".to_owned()));
+    assert_eq!(graph.schema(at).place.pointer, "/properties/a");
 }
 
 #[test]

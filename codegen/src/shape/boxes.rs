@@ -1,17 +1,18 @@
 //! Puts a `Box` where a type would contain itself, or too many others in a row.
 
-use super::{Body, Shapes, TypeId, TypeRef};
+use super::{Body, Shapes, TypeDef, TypeId, TypeRef};
+use crate::arena::ById;
 
 /// Boxes every direct field that leads back to its own type.
 pub(super) fn insert(shapes: &mut Shapes) {
     let components = components(shapes);
     for id in shapes.ids() {
-        let component = components[id.0 as usize];
-        let mut body = std::mem::replace(&mut shapes.types[id.0 as usize].body, Body::Pending);
+        let component = components[id];
+        let mut body = std::mem::replace(&mut shapes.types[id].body, Body::Pending);
         for ty in direct_mut(&mut body) {
-            wrap(ty, &|inner| components[inner.0 as usize] == component && component.1);
+            wrap(ty, &|inner| components[inner] == component && component.1);
         }
-        shapes.types[id.0 as usize].body = body;
+        shapes.types[id].body = body;
     }
     shorten(shapes);
 }
@@ -22,29 +23,27 @@ const INLINE: usize = 16;
 
 /// Breaks long chains of types that hold each other, counted from the innermost.
 fn shorten(shapes: &mut Shapes) {
-    let mut depths: Vec<Option<usize>> = vec![None; shapes.types.len()];
+    let mut depths = shapes.types.map(|_| None::<usize>);
     for root in shapes.ids() {
         let mut work = vec![root];
         while let Some(&id) = work.last() {
-            let at = id.0 as usize;
             let mut inside = Vec::new();
-            targets(&shapes.types[at].body, &mut inside);
-            let open: Vec<TypeId> =
-                inside.iter().copied().filter(|t| depths[t.0 as usize].is_none()).collect();
-            if depths[at].is_some() || open.is_empty() {
+            targets(&shapes.types[id].body, &mut inside);
+            let open: Vec<TypeId> = inside.iter().copied().filter(|t| depths[*t].is_none()).collect();
+            if depths[id].is_some() || open.is_empty() {
                 work.pop();
             } else {
                 work.extend(open);
                 continue;
             }
-            if depths[at].is_some() {
+            if depths[id].is_some() {
                 continue;
             }
-            let depth = |id: &TypeId| depths[id.0 as usize].unwrap_or_default();
+            let depth = |id: &TypeId| depths[*id].unwrap_or_default();
             let full: Vec<TypeId> = inside.iter().copied().filter(|t| depth(t) >= INLINE).collect();
             let deepest = inside.iter().filter(|t| !full.contains(t)).map(depth).max();
-            depths[at] = Some(deepest.map_or(1, |depth| depth + 1));
-            for ty in direct_mut(&mut shapes.types[at].body) {
+            depths[id] = Some(deepest.map_or(1, |depth| depth + 1));
+            for ty in direct_mut(&mut shapes.types[id].body) {
                 wrap(ty, &|inner| full.contains(&inner));
             }
         }
@@ -114,24 +113,19 @@ fn each(body: &Body, boxes: Boxes, out: &mut Vec<TypeId>) {
 
 /// Strongly connected components (Tarjan, without recursion): the component of each type, and
 /// whether it is a cycle.
-fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
-    let count = shapes.types.len();
-    let edges: Vec<Vec<TypeId>> = shapes
-        .types
-        .iter()
-        .map(|t| {
-            let mut out = Vec::new();
-            targets(&t.body, &mut out);
-            out
-        })
-        .collect();
-    let mut index = vec![usize::MAX; count];
-    let mut low = vec![0; count];
-    let mut on_stack = vec![false; count];
+fn components(shapes: &Shapes) -> ById<TypeDef, (TypeId, bool)> {
+    let edges = shapes.types.map(|id| {
+        let mut out = Vec::new();
+        targets(&shapes.get(id).body, &mut out);
+        out
+    });
+    let mut index = shapes.types.map(|_| usize::MAX);
+    let mut low = shapes.types.map(|_| 0);
+    let mut on_stack = shapes.types.map(|_| false);
     let mut stack = Vec::new();
-    let mut result = vec![(usize::MAX, false); count];
+    let mut result = shapes.types.map(|id| (id, false));
     let mut next = 0;
-    for root in 0..count {
+    for root in shapes.ids() {
         if index[root] != usize::MAX {
             continue;
         }
@@ -144,7 +138,7 @@ fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
                 stack.push(node);
                 on_stack[node] = true;
             }
-            if let Some(target) = edges[node].get(edge).map(|t| t.0 as usize) {
+            if let Some(&target) = edges[node].get(edge) {
                 work.push((node, edge + 1));
                 if index[target] == usize::MAX {
                     work.push((target, 0));
@@ -165,7 +159,7 @@ fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
                         break;
                     }
                 }
-                let cycle = members.len() > 1 || edges[node].iter().any(|t| t.0 as usize == node);
+                let cycle = members.len() > 1 || edges[node].contains(&node);
                 for member in members {
                     result[member] = (node, cycle);
                 }
@@ -178,22 +172,21 @@ fn components(shapes: &Shapes) -> Vec<(usize, bool)> {
 /// How many types stand inside each other at most. The compiler descends that far, through boxes,
 /// arrays and maps.
 pub(super) fn depth(shapes: &Shapes) -> usize {
-    let mut known = vec![None; shapes.types.len()];
+    let mut known = shapes.types.map(|_| None);
     let mut deepest = 0;
     for id in shapes.ids() {
         // Without recursion: a type's depth is settled once those of its members are.
         let mut work = vec![id];
         while let Some(&at) = work.last() {
-            let index = at.0 as usize;
             let mut inner = Vec::new();
-            each(&shapes.types[index].body, Boxes::Pass, &mut inner);
-            known[index].get_or_insert(0);
-            let open = inner.iter().find(|t| known[t.0 as usize].is_none());
+            each(&shapes.get(at).body, Boxes::Pass, &mut inner);
+            known[at].get_or_insert(0);
+            let open = inner.iter().find(|t| known[**t].is_none());
             match open {
                 Some(&next) => work.push(next),
                 None => {
-                    let below = inner.iter().filter_map(|t| known[t.0 as usize]).max();
-                    known[index] = Some(1 + below.unwrap_or(0));
+                    let below = inner.iter().filter_map(|t| known[*t]).max();
+                    known[at] = Some(1 + below.unwrap_or(0));
                     deepest = deepest.max(1 + below.unwrap_or(0));
                     work.pop();
                 }

@@ -1,4 +1,4 @@
-//! Builds all types: names first, bodies on demand, boxes last.
+//! Builds all types: those that have names and those of operations, bodies on demand, boxes last.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,42 +8,13 @@ use super::{
     Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
 };
 use crate::{
-    config::UnboundedIntegers,
+    api::Api,
     names,
-    schema::{Graph, Origin, Schema, SchemaId, Types},
+    naming::{self, Names},
+    options::Options,
+    schema::{Graph, Schema, SchemaId, Types},
     together::{Conj, Facts},
 };
-
-/// What generated modules import and macros of the runtime name, beside what `names` keeps free.
-const IMPORTED: &[&str] = &[
-    "AsRef",
-    "Contract",
-    "Default",
-    "Deserializer",
-    "From",
-    "FromMap",
-    "Into",
-    "IntoIterator",
-    "Key",
-    "Kind",
-    "MapAccess",
-    "PartialEq",
-    "Path",
-    "Read",
-    "Serialize",
-    "Serializer",
-    "Tag",
-    "TryFrom",
-    "Undeclared",
-    "Validator",
-    "Violations",
-];
-
-/// A type name that nothing in a generated module bears already.
-fn type_name(wire: &str) -> String {
-    let name = names::type_name(wire);
-    if IMPORTED.contains(&name.as_str()) { format!("{name}Value") } else { name }
-}
 
 /// The names of an object's fields; `extra` is the generator's own. What tells clashing members
 /// apart is said in words: `a` and `A` are `lower_a` and `upper_a`.
@@ -71,160 +42,41 @@ fn field_names(wires: &[&str]) -> Vec<String> {
     out
 }
 
-/// What the configuration says about shapes, selectors already settled.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Rust names chosen by the owner.
-    pub names: BTreeMap<SchemaId, String>,
-    /// Schemas with secret values.
-    pub secrets: BTreeSet<SchemaId>,
-    /// Enumerations and tagged unions of requests whose unknown values are kept nevertheless.
-    pub open: BTreeSet<SchemaId>,
-    /// Those of answers whose unknown values are not.
-    pub closed: BTreeSet<SchemaId>,
-    /// Schemas that requests hold and nothing else.
-    pub requests: BTreeSet<SchemaId>,
-    /// Types of the owner.
-    pub replace: BTreeMap<SchemaId, String>,
-    /// The module of each source, by resource index; `models` where it is missing.
-    pub areas: BTreeMap<SchemaId, String>,
-    /// Unbounded integers keep any size.
-    pub exact_integers: bool,
-    /// `properties` without `type` means an object.
-    pub implied_objects: bool,
-    /// Schemas whose unsupported pattern is left unchecked.
-    pub unchecked: BTreeSet<SchemaId>,
-    /// The schemas that get a type when not all of them do.
-    pub kept: Option<BTreeSet<SchemaId>>,
-}
-
-impl Options {
-    /// Whether a schema is part of what is generated.
-    #[must_use]
-    pub fn keeps(&self, id: SchemaId) -> bool {
-        self.kept.as_ref().is_none_or(|kept| kept.contains(&id))
-    }
-
-    /// Takes over the options of the file that need no selector.
-    #[must_use]
-    pub fn from_types(types: &crate::config::TypeOptions) -> Self {
-        Self {
-            exact_integers: types.unbounded_integers == UnboundedIntegers::Exact,
-            implied_objects: types.implied_objects,
-            ..Self::default()
-        }
-    }
-}
-
-/// Shapes every named schema and every place in `places`, which come with the name that an
-/// anonymous type there takes.
+/// Shapes every schema that has a name, and every place of the operations.
 #[must_use]
-pub fn shape(graph: &Graph, options: &Options, places: &[(SchemaId, String)]) -> Shapes {
-    let mut shaper = Shaper {
-        graph,
-        options,
-        shapes: Shapes::default(),
-        names: BTreeMap::new(),
-        taken: BTreeSet::new(),
-        bodies: BTreeMap::new(),
-        open: BTreeSet::new(),
+pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shapes {
+    let shapes = Shapes {
+        aliases: names.aliases.clone(),
+        equals: names.equals.clone(),
+        silent: names.silent.clone(),
+        ..Shapes::default()
     };
-    shaper.settle_names();
-    shaper.settle_aliases();
-    let mut named: Vec<SchemaId> = shaper.names.keys().copied().collect();
-    named.retain(|id| options.keeps(*id));
-    named.sort_by_key(|&id| graph.location(id));
-    for id in named {
-        let hint = shaper.names[&id].clone();
+    let mut shaper = Shaper { graph, options, shapes, names, bodies: BTreeMap::new(), open: BTreeSet::new() };
+    let mut named: Vec<SchemaId> = shaper.names.named().collect();
+    named.sort_by_cached_key(|&id| graph.location(id));
+    let named = named.into_iter().map(|id| (id, String::new()));
+    for (id, hint) in named.chain(naming::places(api)) {
         let ty = shaper.type_of(&Conj::one(id), &hint);
         shaper.shapes.places.insert(Conj::one(id), ty);
     }
-    for (id, hint) in places {
-        let hint = component(graph, *id).unwrap_or_else(|| hint.clone());
-        let ty = shaper.type_of(&Conj::one(*id), &hint);
-        shaper.shapes.places.insert(Conj::one(*id), ty);
-    }
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.bodies);
-    sweep::sweep(graph, &mut shapes, &places.iter().map(|(id, _)| *id).collect());
+    sweep::sweep(graph, &mut shapes, &naming::places(api).into_iter().map(|(id, _)| id).collect());
     boxes::insert(&mut shapes);
     shapes
-}
-
-/// The name of the component that a schema stands in: `/components/parameters/limit/schema` has
-/// it whoever uses the parameter.
-fn component(graph: &Graph, id: SchemaId) -> Option<String> {
-    let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
-    let (kind, name) = (steps.next()?, steps.next()?);
-    let name = type_name(&name.replace("~1", "/").replace("~0", "~"));
-    match kind {
-        "parameters" | "headers" => Some(name),
-        "requestBodies" => Some(format!("{name}Body")),
-        "responses" => Some(format!("{name}Answer")),
-        _ => None,
-    }
 }
 
 pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) options: &'a Options,
     pub(super) shapes: Shapes,
-    pub(super) names: BTreeMap<SchemaId, String>,
-    taken: BTreeSet<String>,
+    names: Names,
     bodies: BTreeMap<Conj, TypeRef>,
     /// Anonymous places whose types are being made.
     open: BTreeSet<Conj>,
 }
 
 impl Shaper<'_> {
-    /// Gives every schema that has a name of its own its Rust name; clashes take the file's.
-    fn settle_names(&mut self) {
-        let mut wanted: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
-        for id in self.graph.ids() {
-            let schema = self.graph.schema(id);
-            if !self.has_name(id) || self.alias_of(id).is_some() {
-                continue;
-            }
-            let name = match (&schema.origin, self.options.names.get(&id)) {
-                (_, Some(chosen)) => chosen.clone(),
-                (Origin::Root(n) | Origin::Definition(n) | Origin::Component(n), None) => type_name(n),
-                (Origin::Inline, None) => continue,
-            };
-            wanted.entry(name).or_default().push(id);
-        }
-        let mut clashing = Vec::new();
-        for (name, ids) in wanted {
-            match ids.as_slice() {
-                [id] => {
-                    self.taken.insert(name.clone());
-                    self.names.insert(*id, name);
-                }
-                _ => clashing.extend(ids.into_iter().map(|id| (name.clone(), id))),
-            }
-        }
-        clashing.sort_by_key(|(_, id)| self.graph.location(*id));
-        for (name, id) in clashing {
-            let stem = stem(&self.graph.resource(self.graph.schema(id).resource).uri);
-            let qualified = match &self.graph.schema(id).origin {
-                // A root or a component keeps its plain name when only `$defs` clash with it.
-                Origin::Root(_) | Origin::Component(_) if !self.taken.contains(&name) => name,
-                _ => format!("{}{name}", names::type_name(&stem)),
-            };
-            let unique = self.unique(qualified);
-            self.names.insert(id, unique);
-        }
-    }
-
-    pub(super) fn unique(&mut self, name: String) -> String {
-        let mut unique = name.clone();
-        let mut number = 1u32;
-        while !self.taken.insert(unique.clone()) {
-            number += 1;
-            unique = format!("{name}{number}");
-        }
-        unique
-    }
-
     pub(super) fn facts(&self, conj: &Conj) -> Facts {
         Facts::of(self.graph, conj, self.options.implied_objects)
     }
@@ -240,16 +92,21 @@ impl Shaper<'_> {
         }
         let ty = match conj.ids.as_slice() {
             [] => TypeRef::Json,
-            [id] if self.names.contains_key(id) && conj.chosen.is_empty() && conj.within == Types::ALL => {
+            [id] if self.names.of(*id).is_some() && conj.chosen.is_empty() && conj.within == Types::ALL => {
                 return self.named(*id, &conj);
             }
             // A place inside itself that has no name to break the circle: any value fits there.
             _ if self.open.contains(&conj) => return TypeRef::Json,
             _ => {
                 self.open.insert(conj.clone());
+                let place = match conj.ids.as_slice() {
+                    [id] if conj.chosen.is_empty() && conj.within == Types::ALL => self.names.hint(*id),
+                    _ => None,
+                };
+                let hint = place.unwrap_or(hint).to_owned();
                 let ty = match self.reused(&conj) {
                     Some(ty) => ty,
-                    None => self.anonymous(&conj, hint),
+                    None => self.anonymous(&conj, &hint),
                 };
                 self.open.remove(&conj);
                 ty
@@ -260,7 +117,7 @@ impl Shaper<'_> {
     }
 
     fn named(&mut self, id: SchemaId, conj: &Conj) -> TypeRef {
-        let name = self.names[&id].clone();
+        let name = self.names.of(id).unwrap_or_default().to_owned();
         let type_id = self.allocate(name.clone(), Some(id), conj);
         let ty = TypeRef::Named(type_id);
         self.bodies.insert(conj.clone(), ty.clone());
@@ -268,12 +125,11 @@ impl Shaper<'_> {
             TypeRef::Named(same) if same == type_id => return ty,
             inner => Body::Newtype(inner),
         };
-        self.shapes.types[type_id.0 as usize].body = body;
+        self.shapes.types[type_id].body = body;
         ty
     }
 
     pub(super) fn allocate(&mut self, name: String, schema: Option<SchemaId>, conj: &Conj) -> TypeId {
-        let id = TypeId(u32::try_from(self.shapes.types.len()).unwrap_or(u32::MAX));
         let area = conj
             .ids
             .iter()
@@ -289,15 +145,14 @@ impl Shaper<'_> {
             body: Body::Pending,
             secret,
             area,
-        });
-        id
+        })
     }
 
     /// A type that already has a name and holds all that this place accepts.
     fn reused(&mut self, conj: &Conj) -> Option<TypeRef> {
         let facts = self.facts(conj);
         let candidates: Vec<SchemaId> =
-            facts.members.iter().copied().filter(|id| self.names.contains_key(id)).collect();
+            facts.members.iter().copied().filter(|id| self.names.of(*id).is_some()).collect();
         for candidate in candidates.into_iter().rev() {
             let base = Conj::one(candidate);
             let known = self.facts(&base);
@@ -364,7 +219,7 @@ impl Shaper<'_> {
         }
         if !schema.prefix_items.is_empty()
             || schema.additional_properties.is_some_and(|a| {
-                !says_nothing(self.graph.schema(a)) && self.graph.schema(a).boolean != Some(false)
+                !self.graph.schema(a).says_nothing() && self.graph.schema(a).boolean != Some(false)
             })
         {
             return false;
@@ -386,7 +241,7 @@ impl Shaper<'_> {
         let mut members = self.facts(&Conj::one(id)).members;
         let known = self.facts(under).members;
         members.retain(|m| !known.contains(m));
-        if known.iter().all(|&k| says_nothing(self.graph.schema(k))) {
+        if known.iter().all(|&k| self.graph.schema(k).says_nothing()) {
             return members.is_empty();
         }
         members.iter().all(|&m| self.only_refines(m, under, under, depth))
@@ -440,6 +295,7 @@ impl Shaper<'_> {
         slot: Option<TypeId>,
     ) -> TypeRef {
         let id = self.slot(conj, hint, slot);
+        let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
         for &kind in kinds {
             let types = facts.types.and(kind);
@@ -447,15 +303,16 @@ impl Shaper<'_> {
             let ty = self.type_of(&conj.within(types), &format!("{hint}{name}"));
             variants.push(KindVariant { name: name.to_owned(), types, ty });
         }
-        self.shapes.types[id.0 as usize].body = Body::ByKind(variants);
+        self.shapes.types[id].body = Body::ByKind(variants);
         TypeRef::Named(id)
     }
 
+    /// The type that a place fills; what stands inside is named after it.
     pub(super) fn slot(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeId {
         if let Some(id) = slot {
             return id;
         }
-        let name = self.unique(type_name(hint));
+        let name = self.names.take(&conj.ids, hint);
         let id = self.allocate(name, None, conj);
         self.bodies.insert(conj.clone(), TypeRef::Named(id));
         id
@@ -542,7 +399,7 @@ impl Shaper<'_> {
         names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let values = values.iter().zip(rust).map(|((w, d), r)| (w.clone(), r, d.clone())).collect();
-        self.shapes.types[id.0 as usize].body = Body::Enum(StringEnum { values, open });
+        self.shapes.types[id].body = Body::Enum(StringEnum { values, open });
         TypeRef::Named(id)
     }
 
@@ -591,11 +448,13 @@ impl Shaper<'_> {
     fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
         let graph = self.graph;
         let declared = facts.declared(graph);
-        let additional = self.additional(facts, hint);
         if declared.is_empty() {
-            return TypeRef::Map(Box::new(additional.unwrap_or(TypeRef::Json)));
+            let values = self.additional(facts, hint).unwrap_or(TypeRef::Json);
+            return TypeRef::Map(Box::new(values));
         }
         let id = self.slot(conj, hint, slot);
+        let hint = &self.shapes.get(id).name.clone();
+        let additional = self.additional(facts, hint);
         let required = facts.required(graph);
         let wires: Vec<&str> = declared.iter().map(|(n, ..)| *n).collect();
         let rust = field_names(&wires);
@@ -633,7 +492,7 @@ impl Shaper<'_> {
                 omitted: false,
             });
         }
-        self.shapes.types[id.0 as usize].body = Body::Struct(Struct { fields, additional });
+        self.shapes.types[id].body = Body::Struct(Struct { fields, additional });
         TypeRef::Named(id)
     }
 
@@ -714,58 +573,4 @@ pub(super) fn kind_name(types: Types) -> &'static str {
     } else {
         "Object"
     }
-}
-
-/// Whether nothing but annotations, `$ref` and `allOf` stands in a schema.
-pub(super) fn is_bare(s: &Schema) -> bool {
-    s.boolean != Some(false)
-        && s.dynamic_reference.is_none()
-        && s.types.is_none()
-        && s.enumeration.is_none()
-        && s.constant.is_none()
-        && s.minimum.is_none()
-        && s.maximum.is_none()
-        && s.exclusive_minimum.is_none()
-        && s.exclusive_maximum.is_none()
-        && s.multiple_of.is_none()
-        && s.min_length.is_none()
-        && s.max_length.is_none()
-        && s.pattern.is_none()
-        && s.min_items.is_none()
-        && s.max_items.is_none()
-        && !s.unique_items
-        && s.contains.is_none()
-        && s.prefix_items.is_empty()
-        && s.items.is_none()
-        && s.unevaluated_items.is_none()
-        && s.properties.is_empty()
-        && s.pattern_properties.is_empty()
-        && s.additional_properties.is_none()
-        && s.unevaluated_properties.is_none()
-        && s.property_names.is_none()
-        && s.required.is_empty()
-        && s.min_properties.is_none()
-        && s.max_properties.is_none()
-        && s.dependent_required.is_empty()
-        && s.dependent_schemas.is_empty()
-        && s.any_of.is_empty()
-        && s.one_of.is_empty()
-        && s.not.is_none()
-        && s.condition.is_none()
-}
-
-/// Whether a schema accepts everything and says nothing about structure.
-pub(super) fn says_nothing(s: &Schema) -> bool {
-    is_bare(s) && s.reference.is_none() && s.all_of.is_empty()
-}
-
-/// `…/page.schema.json` → `page`.
-#[must_use]
-pub fn stem(uri: &str) -> String {
-    let file = uri.rsplit(['/', ':']).next().unwrap_or(uri);
-    let mut stem = file;
-    for ending in [".json", ".yaml", ".yml", ".schema"] {
-        stem = stem.strip_suffix(ending).unwrap_or(stem);
-    }
-    stem.to_owned()
 }

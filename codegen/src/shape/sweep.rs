@@ -3,8 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Body, Shapes, TypeId, TypeRef};
-use crate::schema::{Graph, Origin, SchemaId};
+use super::{Body, Shapes, TypeDef, TypeId, TypeRef};
+use crate::{
+    arena::{Arena, ById},
+    schema::{Graph, Origin, SchemaId},
+};
 
 /// Keeps what `places` and the contract's own names lead to.
 pub(super) fn sweep(graph: &Graph, shapes: &mut Shapes, places: &BTreeSet<SchemaId>) {
@@ -26,23 +29,22 @@ pub(super) fn sweep(graph: &Graph, shapes: &mut Shapes, places: &BTreeSet<Schema
     if kept.len() == shapes.types.len() {
         return;
     }
-    let mut numbers = vec![None; shapes.types.len()];
-    for (number, id) in kept.iter().enumerate() {
-        numbers[id.0 as usize] = u32::try_from(number).ok().map(TypeId);
-    }
+    let mut left = Arena::<TypeDef>::first_ids(kept.len());
+    let numbers = shapes.types.map(|id| if kept.contains(&id) { left.next() } else { None });
     let types = std::mem::take(&mut shapes.types);
-    shapes.types = types
-        .into_iter()
-        .zip(&numbers)
-        .filter_map(|(mut def, number)| {
-            number.as_ref()?;
-            each_mut(&mut def.body, &mut |ty| renumber(ty, &numbers));
-            Some(def)
-        })
-        .collect();
+    let ids: Vec<TypeId> = types.ids().collect();
+    let kept = ids.into_iter().zip(types).filter(|(id, _)| numbers[*id].is_some());
+    let kept = kept.map(|(_, mut def)| {
+        each_mut(&mut def.body, &mut |ty| renumber(ty, &numbers));
+        def
+    });
+    shapes.types = kept.collect();
     shapes.places.retain(|_, ty| is_kept(ty, &numbers));
     shapes.places.values_mut().for_each(|ty| renumber(ty, &numbers));
 }
+
+/// The new id of each type that is left.
+type Numbers = ById<TypeDef, Option<TypeId>>;
 
 /// Definitions and components that others take in by `allOf`, or by a `$ref` with keywords beside
 /// it, and that no value is by itself.
@@ -103,16 +105,16 @@ fn collect(ty: &TypeRef, out: &mut Vec<TypeId>) {
     }
 }
 
-fn is_kept(ty: &TypeRef, numbers: &[Option<TypeId>]) -> bool {
+fn is_kept(ty: &TypeRef, numbers: &Numbers) -> bool {
     let mut held = Vec::new();
     collect(ty, &mut held);
-    held.iter().all(|id| numbers[id.0 as usize].is_some())
+    held.iter().all(|id| numbers[*id].is_some())
 }
 
 /// A type by its new number; one that is gone, which no value can be seen by, holds anything.
-fn renumber(ty: &mut TypeRef, numbers: &[Option<TypeId>]) {
+fn renumber(ty: &mut TypeRef, numbers: &Numbers) {
     match ty {
-        TypeRef::Named(id) => match numbers[id.0 as usize] {
+        TypeRef::Named(id) => match numbers[*id] {
             Some(number) => *id = number,
             None => *ty = TypeRef::String,
         },

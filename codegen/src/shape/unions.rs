@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     names,
-    schema::{Origin, SchemaId, Types},
+    options::Options,
+    schema::{Graph, Origin, SchemaId, Types},
     together::{Conj, Facts},
 };
 
@@ -21,6 +22,55 @@ struct Branch {
     id: SchemaId,
     conj: Conj,
     facts: Facts,
+}
+
+/// Whether the wire form alone tells the branches of a union apart, whatever else they say.
+#[must_use]
+pub fn is_tagged(graph: &Graph, options: &Options, holder: SchemaId) -> bool {
+    let schema = graph.schema(holder);
+    let ids = if schema.one_of.is_empty() { &schema.any_of } else { &schema.one_of };
+    let branches: Vec<Branch> = ids
+        .iter()
+        .enumerate()
+        .map(|(position, &id)| {
+            let conj = Conj::one(holder).choose(holder, id);
+            let facts = Facts::of(graph, &conj, options.implied_objects);
+            Branch { position, id, conj, facts }
+        })
+        .filter(|branch| !branch.facts.types.is_empty())
+        .collect();
+    branches.iter().all(|branch| Types::OBJECT.contains(branch.facts.types) && !branch.facts.dynamic)
+        && tag_of(graph, options, &branches).is_some()
+}
+
+/// The member whose constants tell all branches apart, and those constants.
+fn tag_of<'g>(graph: &'g Graph, options: &Options, branches: &[Branch]) -> Option<(&'g str, Vec<Vec<Json>>)> {
+    let candidates = branches.first()?.facts.declared(graph).into_iter().map(|(name, ..)| name);
+    candidates.into_iter().find_map(|tag| Some((tag, tag_literals(graph, options, tag, branches)?)))
+}
+
+/// The constants of a tag per branch, when they tell all branches apart.
+fn tag_literals(graph: &Graph, options: &Options, tag: &str, branches: &[Branch]) -> Option<Vec<Vec<Json>>> {
+    let mut all: Vec<Vec<Json>> = Vec::new();
+    for branch in branches {
+        if !branch.facts.required(graph).contains(tag) {
+            return None;
+        }
+        let declared = branch.facts.declared(graph);
+        let (_, always, _) = declared.into_iter().find(|(name, ..)| *name == tag)?;
+        let place = Facts::of(graph, &Conj::all(always), options.implied_objects);
+        let values: Vec<Json> = place.literals(graph)?.into_iter().cloned().collect();
+        let usable = values.iter().all(|v| match v {
+            Json::String(_) | Json::Bool(_) => true,
+            Json::Number(n) => n.as_i64().is_some(),
+            _ => false,
+        });
+        if !usable || values.is_empty() || values.iter().any(|v| all.iter().flatten().any(|o| o == v)) {
+            return None;
+        }
+        all.push(values);
+    }
+    Some(all)
 }
 
 impl Shaper<'_> {
@@ -97,12 +147,9 @@ impl Shaper<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
-        let graph = self.graph;
-        let candidates: Vec<&str> =
-            branches.first()?.facts.declared(graph).into_iter().map(|(name, ..)| name).collect();
-        let (tag, literals) =
-            candidates.into_iter().find_map(|tag| Some((tag, self.tag_literals(tag, branches)?)))?;
+        let (tag, literals) = tag_of(self.graph, self.options, branches)?;
         let id = self.slot(conj, hint, slot);
+        let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
             .iter()
             .zip(branches)
@@ -121,33 +168,8 @@ impl Shaper<'_> {
             variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
         }
         let open = self.keeps_unknown(conj);
-        self.shapes.types[id.0 as usize].body =
-            Body::Tagged(Tagged { holder, tag: tag.to_owned(), variants, open });
+        self.shapes.types[id].body = Body::Tagged(Tagged { holder, tag: tag.to_owned(), variants, open });
         Some(TypeRef::Named(id))
-    }
-
-    /// The constants of a tag per branch, when they tell all branches apart.
-    fn tag_literals(&self, tag: &str, branches: &[Branch]) -> Option<Vec<Vec<Json>>> {
-        let mut all: Vec<Vec<Json>> = Vec::new();
-        for branch in branches {
-            if !branch.facts.required(self.graph).contains(tag) {
-                return None;
-            }
-            let declared = branch.facts.declared(self.graph);
-            let (_, always, _) = declared.into_iter().find(|(name, ..)| *name == tag)?;
-            let place = self.facts(&Conj::all(always));
-            let values: Vec<Json> = place.literals(self.graph)?.into_iter().cloned().collect();
-            let usable = values.iter().all(|v| match v {
-                Json::String(_) | Json::Bool(_) => true,
-                Json::Number(n) => n.as_i64().is_some(),
-                _ => false,
-            });
-            if !usable || values.is_empty() || values.iter().any(|v| all.iter().flatten().any(|o| o == v)) {
-                return None;
-            }
-            all.push(values);
-        }
-        Some(all)
     }
 
     /// What names a variant: the text of its tag, else the schema's own name.
@@ -165,7 +187,7 @@ impl Shaper<'_> {
     }
 
     fn omit(&mut self, id: TypeId, tag: &str, literal: &Json) {
-        if let Body::Struct(body) = &mut self.shapes.types[id.0 as usize].body
+        if let Body::Struct(body) = &mut self.shapes.types[id].body
             && let Some(field) = body.fields.iter_mut().find(|f| f.wire == tag)
         {
             field.constant = Some(literal.clone());
@@ -222,6 +244,7 @@ impl Shaper<'_> {
             return None;
         }
         let id = self.slot(conj, hint, slot);
+        let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
         for (kind, holding) in groups {
             let types = holding.iter().fold(Types::default(), |t, b| t.or(b.facts.types)).and(kind);
@@ -233,7 +256,7 @@ impl Shaper<'_> {
             };
             variants.push(KindVariant { name: name.to_owned(), types, ty });
         }
-        self.shapes.types[id.0 as usize].body = Body::ByKind(variants);
+        self.shapes.types[id].body = Body::ByKind(variants);
         Some(TypeRef::Named(id))
     }
 }

@@ -116,6 +116,8 @@ pub mod operations_all;
 pub mod operations_odd;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
 pub mod optional_not_nullable;
+#[path = "../cases/part_of_contract/expected/root.rs"]
+pub mod part_of_contract;
 #[path = "../cases/pattern_closed/expected/root.rs"]
 pub mod pattern_closed;
 #[path = "../cases/pattern_properties/expected/root.rs"]
@@ -266,6 +268,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
+        "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),
         "pattern_unchecked" => models!(pattern_unchecked: Input, Twice),
@@ -300,7 +303,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
         "union_exactly_one" => models!(union_exactly_one: Input),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
-        "union_nested" => models!(union_nested: Input, Ship, Stock, StockClear, StockSet, StockSetArea),
+        "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
         "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
         "union_required_keys" => models!(union_required_keys: Input),

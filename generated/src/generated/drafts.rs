@@ -16,7 +16,7 @@ use super::{schemas, shared::{Extensions, ItemRef, Provenance, Quality, Timestam
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlueprintDraft {
     /// What the file holds.
-    pub format: BlueprintDraftFormat,
+    pub format: EnvelopeFormat,
     /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
     ///
     /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
@@ -55,9 +55,7 @@ pub struct BlueprintDraft {
             generator: one GeneratorInfo = "generator", generated_at: one Timestamp = "generatedAt",
             extensions: one Extensions = "extensions",
         }
-        constant {
-            format: one BlueprintDraftFormat = "format" or BlueprintDraftFormat::SvcBlueprints,
-        }
+        constant { format: one EnvelopeFormat = "format" or EnvelopeFormat::SvcBlueprints }
     }
 }
 
@@ -74,17 +72,6 @@ impl Contract for BlueprintDraft {
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
 }
-
-::contract_runtime::closed_enum! {
-    /// What the file holds.
-    ///
-    /// Schema: `envelope.schema.json#/properties/format`.
-    pub enum BlueprintDraftFormat {
-        SvcBlueprints = "svc.blueprints",
-    }
-}
-
-::contract_runtime::contract!(BlueprintDraftFormat = schemas::validator(269));
 
 ::contract_runtime::open_enum! {
     /// Kind of a draft. Kinds may be added: keep an unknown one as text.
@@ -158,7 +145,7 @@ impl Contract for DraftResult {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// What the file holds.
-    pub format: BlueprintDraftFormat,
+    pub format: EnvelopeFormat,
     /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
     ///
     /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
@@ -197,9 +184,7 @@ pub struct Envelope {
             generator: one GeneratorInfo = "generator", generated_at: one Timestamp = "generatedAt",
             extensions: one Extensions = "extensions",
         }
-        constant {
-            format: one BlueprintDraftFormat = "format" or BlueprintDraftFormat::SvcBlueprints,
-        }
+        constant { format: one EnvelopeFormat = "format" or EnvelopeFormat::SvcBlueprints }
     }
 }
 
@@ -219,6 +204,17 @@ impl Contract for Envelope {
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
 }
+
+::contract_runtime::closed_enum! {
+    /// What the file holds.
+    ///
+    /// Schema: `envelope.schema.json#/properties/format`.
+    pub enum EnvelopeFormat {
+        SvcBlueprints = "svc.blueprints",
+    }
+}
+
+::contract_runtime::contract!(EnvelopeFormat = schemas::validator(269));
 
 /// One blueprint.
 ///

@@ -19,7 +19,7 @@ pub use super::demand::{
     DemandReason, DemandSource, ItemDemand, MaterialDemand, OrgDemand,
 };
 pub use super::drafts::{
-    BlueprintDraft, BlueprintDraftFormat, DraftKind, DraftResult, Envelope, EnvelopeItem,
+    BlueprintDraft, DraftKind, DraftResult, Envelope, EnvelopeFormat, EnvelopeItem,
     FrontendUrl, GeneratorInfo, HandoffId, PanelType, RefineryDraft, RefineryGood,
     RefineryOrder, SourceImage,
 };

@@ -26,7 +26,7 @@ impl<'a> Checker<'a> {
             None => {}
         }
         if depth == 0 || is_contextual(s) {
-            let (row, text) = (row_literal(id.0), &text.arg);
+            let (row, text) = (row_literal(self.emitter.tables.row_of(id)), &text.arg);
             return When(quote!(contract::holds(#text, schemas::validator(#row))));
         }
         let at = |id: SchemaId| self.string_keywords(id, text, chosen, depth - 1);

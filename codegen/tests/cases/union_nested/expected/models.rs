@@ -114,13 +114,30 @@ impl Contract for Stock {
     }
 }
 
+::contract_runtime::open_enum! {
+    /// `StockArea` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/stock/properties/area`.
+    pub enum StockArea {
+        Stock = "stock",
+    }
+}
+
+impl Contract for StockArea {
+    const VALIDATOR: Validator = schemas::validator(7);
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
 /// `StockClear` of the contract.
 ///
 /// Schema: `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockClear {
     /// `area`
-    pub area: StockSetArea,
+    pub area: StockArea,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -147,7 +164,7 @@ impl Contract for StockClear {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockSet {
     /// `area`
-    pub area: StockSetArea,
+    pub area: StockArea,
     /// `amount`
     ///
     /// Limits: at least 0.
@@ -169,22 +186,5 @@ impl Contract for StockSet {
 
     fn is_valid(&self) -> bool {
         self.area.is_valid() && self.amount >= 0
-    }
-}
-
-::contract_runtime::open_enum! {
-    /// `StockSetArea` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/stock/properties/area`.
-    pub enum StockSetArea {
-        Stock = "stock",
-    }
-}
-
-impl Contract for StockSetArea {
-    const VALIDATOR: Validator = schemas::validator(7);
-
-    fn is_valid(&self) -> bool {
-        self.is_known()
     }
 }

@@ -1,7 +1,7 @@
 //! A part of a contract: chosen operations, and the schemas that they reach.
 //!
-//! Ids of schemas stay as they are: what is left out is only not shaped, printed or counted, so
-//! that a type has the same name in a part as in the whole.
+//! What is left is a smaller contract, numbered anew; no later stage knows that there was more.
+//! Names were settled before, so that a type is called the same in a part as in the whole.
 
 mod glob;
 
@@ -12,22 +12,71 @@ use crate::{
     config::{Config, Selection},
     diagnostics::{Diagnostic, Diagnostics, Severity},
     load::Sources,
+    naming::{Names, operation_places},
+    options::Options,
     resolve::suggest::nearest,
     schema::{Graph, SchemaId},
     tree::{Place, SourceId},
 };
 
-/// What a selection left.
+/// A contract before its types are decided: what it says, what its owner says, and the names.
 #[derive(Clone, Debug, Default)]
-pub struct Subset {
-    /// The schemas that are left.
-    pub schemas: BTreeSet<SchemaId>,
-    /// How many operations there were.
+pub struct Settled {
+    /// Every schema.
+    pub graph: Graph,
+    /// Every operation, of all documents together.
+    pub api: Api,
+    /// What the owner decided.
+    pub options: Options,
+    /// What types are called.
+    pub names: Names,
+}
+
+/// How much there was before a part was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// Operations.
     pub operations: usize,
-    /// How many webhooks there were.
+    /// Webhooks and callbacks.
     pub webhooks: usize,
-    /// How many types there were.
-    pub types: usize,
+    /// Schemas.
+    pub schemas: usize,
+}
+
+/// Leaves the operations that the options choose and what they reach; all when they choose none.
+/// What is wrong in the rest is not said.
+pub fn prune(
+    settled: Settled,
+    config: &Config,
+    sources: &Sources,
+    diagnostics: &mut Diagnostics,
+) -> (Settled, Option<Whole>) {
+    let Settled { graph, api, options, names } = settled;
+    let chosen = match choose(config, &graph, sources, &api) {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) => return (Settled { graph, api, options, names }, None),
+        Err(problems) => {
+            diagnostics.extend(problems);
+            return (Settled { graph, api, options, names }, None);
+        }
+    };
+    LeftOut::new(&graph, &chosen, &api).silence(diagnostics);
+    let whole = Whole {
+        operations: api.operations.len(),
+        webhooks: api.webhooks.len(),
+        schemas: graph.schemas.len(),
+    };
+    let (graph, moved) = graph.keep(&chosen.schemas);
+    let mut api = chosen.api;
+    api.move_to(&moved);
+    let part = Settled { graph, api, options: options.moved(&moved), names: names.moved(&moved) };
+    (part, Some(whole))
+}
+
+/// What the options leave, ids as they were.
+struct Chosen {
+    api: Api,
+    schemas: BTreeSet<SchemaId>,
 }
 
 /// Where something stands, without its span.
@@ -35,7 +84,7 @@ type Spot = (SourceId, String);
 
 /// What was left out, by place.
 #[derive(Debug, Default)]
-pub(crate) struct LeftOut {
+struct LeftOut {
     /// Operations and path items.
     gone: HashSet<Spot>,
     /// Operations that are left.
@@ -47,7 +96,7 @@ pub(crate) struct LeftOut {
 impl LeftOut {
     /// Removes what nobody who asked for the part wants to hear of: problems that stand in what was
     /// left out. A note says how many of them were errors.
-    pub(crate) fn silence(&self, diagnostics: &mut Diagnostics) {
+    fn silence(&self, diagnostics: &mut Diagnostics) {
         let mut errors = 0usize;
         diagnostics.retain(|each| {
             let silent = each.place.as_ref().is_some_and(|place| self.holds(place));
@@ -81,25 +130,24 @@ impl LeftOut {
     }
 }
 
-/// Leaves the chosen operations in `api`, and says which schemas they reach.
+/// The chosen operations, and which schemas they reach.
 ///
 /// A schema document among the inputs that no operation of the whole contract reaches is nobody's
 /// part and stays. `None` when the options choose nothing.
 ///
 /// # Errors
 /// A selection that fits nothing, or all that leave nothing.
-pub(crate) fn choose(
+fn choose(
     options: &Config,
     graph: &Graph,
     sources: &Sources,
-    api: &mut Api,
-) -> Result<Option<(Subset, LeftOut)>, Vec<Diagnostic>> {
+    api: &Api,
+) -> Result<Option<Chosen>, Vec<Diagnostic>> {
     let config = &options.operations;
     if config.takes_all() {
         return Ok(None);
     }
     let whole = reach(graph, seeds(graph, api.operations.iter().chain(&api.webhooks)));
-    let (operations, webhooks) = (api.operations.len(), api.webhooks.len());
     let mut problems = Vec::new();
     for selection in &config.include {
         problems.extend(unfitting(options, "include", selection, api));
@@ -110,7 +158,6 @@ pub(crate) fn choose(
     let excluded = |operation: &Operation, webhook: bool| {
         config.exclude.iter().any(|each| fits(each, operation, webhook))
     };
-    let mut out = LeftOut::default();
     let mut part = api.clone();
     part.operations.retain(|operation| included(operation, false));
     part.webhooks.retain(|operation| included(operation, true));
@@ -133,13 +180,12 @@ pub(crate) fn choose(
     let mut wanted = seeds(graph, part.operations.iter().chain(&part.webhooks));
     wanted.extend(independent(graph, sources, &whole));
     let schemas = reach(graph, wanted);
-    out.note(graph, &schemas, api, &part);
-    *api = part;
-    Ok(Some((Subset { schemas, operations, webhooks, types: 0 }, out)))
+    Ok(Some(Chosen { api: part, schemas }))
 }
 
 impl LeftOut {
-    fn note(&mut self, graph: &Graph, kept: &BTreeSet<SchemaId>, whole: &Api, part: &Api) {
+    fn new(graph: &Graph, chosen: &Chosen, whole: &Api) -> Self {
+        let mut out = Self::default();
         let spot = |place: &Place| (place.source, place.pointer.clone());
         let all = |api: &Api| -> HashSet<Spot> {
             api.operations.iter().chain(&api.webhooks).map(|operation| spot(&operation.place)).collect()
@@ -148,12 +194,14 @@ impl LeftOut {
             let end = pointer.rfind('/').unwrap_or(0);
             (*source, pointer.get(..end).unwrap_or_default().to_owned())
         };
-        self.left = all(part);
-        let items: HashSet<Spot> = self.left.iter().map(item).collect();
-        let gone: Vec<Spot> = all(whole).difference(&self.left).cloned().collect();
-        self.gone.extend(gone.iter().map(item).filter(|item| !items.contains(item)));
-        self.gone.extend(gone);
-        self.schemas = graph.ids().map(|id| (spot(&graph.schema(id).place), kept.contains(&id))).collect();
+        out.left = all(&chosen.api);
+        let items: HashSet<Spot> = out.left.iter().map(item).collect();
+        let gone: Vec<Spot> = all(whole).difference(&out.left).cloned().collect();
+        out.gone.extend(gone.iter().map(item).filter(|item| !items.contains(item)));
+        out.gone.extend(gone);
+        let left = |id| (spot(&graph.schema(id).place), chosen.schemas.contains(&id));
+        out.schemas = graph.ids().map(left).collect();
+        out
     }
 }
 
@@ -164,7 +212,7 @@ pub(crate) fn seeds<'a>(graph: &Graph, operations: impl Iterator<Item = &'a Oper
     let mut named = Vec::new();
     for operation in operations {
         inside.insert((operation.place.source, &operation.place.pointer));
-        crate::generate::operation_places(operation, &mut named);
+        operation_places(operation, &mut named);
     }
     found.extend(named.into_iter().map(|(id, _)| id));
     found.extend(graph.ids().filter(|&id| {
@@ -185,7 +233,7 @@ pub(crate) fn reach(graph: &Graph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
             continue;
         }
         let schema = graph.schema(id);
-        waiting.extend(schema.children());
+        waiting.extend(schema.children().chain(schema.content_schema));
         let dynamic = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
         if let Some(anchor) = dynamic.filter(|anchor| anchors.insert(*anchor)) {
             // Which of them is meant depends on where evaluation came from.

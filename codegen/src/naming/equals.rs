@@ -4,16 +4,23 @@
 //! where the schema stands; what it says of its members may not, since a type has one documentation
 //! of each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::build::Shaper;
-use crate::schema::{Contains, DynamicReference, Schema, SchemaId};
+use contract_runtime::Json;
+
+use super::Names;
+use crate::{
+    options::Options,
+    schema::{Contains, DynamicReference, Graph, Moved, Schema, SchemaId},
+};
 
 /// Finds the first schema of each kind.
-struct Kinds<'s, 'a> {
-    shaper: &'s Shaper<'a>,
-    /// The first schema that says something.
-    first: HashMap<Schema, SchemaId>,
+struct Kinds<'a> {
+    graph: &'a Graph,
+    options: &'a Options,
+    names: &'a Names,
+    /// The first schema that says something; requests and answers read differently.
+    first: HashMap<(Schema, bool), SchemaId>,
     known: HashMap<SchemaId, SchemaId>,
     /// The first schema that says something and is described in some words.
     described: HashMap<(SchemaId, Words), SchemaId>,
@@ -27,55 +34,75 @@ struct Kinds<'s, 'a> {
 struct Words {
     title: Option<String>,
     description: Option<String>,
-    default: Option<contract_runtime::Json>,
+    default: Option<Json>,
 }
 
-impl Shaper<'_> {
-    /// For each anonymous schema that says what an earlier one says, the earlier one.
-    pub(super) fn equals(&self) -> Vec<(SchemaId, SchemaId)> {
-        let dynamic = self.graph.resources.iter().any(|r| !r.dynamic_anchors.is_empty());
+impl Names {
+    /// Finds, for each anonymous schema that says what others say, the first of them.
+    pub(super) fn settle_equals(&mut self, graph: &Graph, options: &Options) {
+        let dynamic = graph.resources.iter().any(|r| !r.dynamic_anchors.is_empty());
         let mut kinds = Kinds {
-            shaper: self,
+            graph,
+            options,
+            names: self,
             first: HashMap::new(),
             known: HashMap::new(),
             described: HashMap::new(),
             open: HashSet::new(),
             dynamic,
         };
-        let all = self.graph.ids().filter(|id| !self.names.contains_key(id));
-        all.filter_map(|id| Some((id, kinds.kind(id))).filter(|(id, first)| id != first)).collect()
+        let anonymous = graph.ids().filter(|id| self.of(*id).is_none() && !self.aliases.contains_key(id));
+        let firsts: BTreeMap<SchemaId, SchemaId> = anonymous.map(|id| (id, kinds.kind(id))).collect();
+        let shared: HashSet<SchemaId> =
+            firsts.iter().filter(|(id, first)| id != first).map(|(_, first)| *first).collect();
+        self.equals = firsts.into_iter().filter(|(_, first)| shared.contains(first)).collect();
     }
 
-    /// Whether the owner decided something about exactly this schema.
-    fn is_chosen(&self, id: SchemaId) -> bool {
-        let options = self.options;
-        options.names.contains_key(&id)
-            || options.secrets.contains(&id)
-            || options.replace.contains_key(&id)
-            || options.open.contains(&id)
-            || options.closed.contains(&id)
+    /// Gives the name of a place to all that say the same, so that a part knows it too.
+    pub(super) fn share_places(&mut self) {
+        for (id, first) in &self.equals {
+            if let Some(place) = self.places.get(first).cloned() {
+                self.places.insert(*id, place);
+            }
+        }
     }
 }
 
-impl Kinds<'_, '_> {
+/// The first of those that are left.
+pub(super) fn moved(equals: &BTreeMap<SchemaId, SchemaId>, moved: &Moved) -> BTreeMap<SchemaId, SchemaId> {
+    let mut firsts: BTreeMap<SchemaId, SchemaId> = BTreeMap::new();
+    let left = equals.iter().filter_map(|(id, first)| Some((moved.get(*id)?, *first)));
+    left.map(|(id, first)| (id, *firsts.entry(first).or_insert(id))).collect()
+}
+
+/// Whether the owner decided something about exactly this schema.
+fn is_chosen(options: &Options, id: SchemaId) -> bool {
+    options.names.contains_key(&id)
+        || options.secrets.contains(&id)
+        || options.replace.contains_key(&id)
+        || options.open.contains(&id)
+        || options.closed.contains(&id)
+        || options.unchecked.contains(&id)
+}
+
+impl Kinds<'_> {
     /// The first schema that says what this one says: itself when it has a name, when the owner
     /// decided about it, or when it stands inside itself.
     fn kind(&mut self, id: SchemaId) -> SchemaId {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
-        let shaper = self.shaper;
-        let target = shaper.shapes.aliases.get(&id).copied().unwrap_or(id);
-        let schema = shaper.graph.schema(target);
-        if shaper.names.contains_key(&target)
-            || shaper.is_chosen(id)
-            || shaper.is_chosen(target)
+        let target = self.names.aliases.get(&id).copied().unwrap_or(id);
+        let schema = self.graph.schema(target);
+        if self.names.of(target).is_some()
+            || is_chosen(self.options, id)
+            || is_chosen(self.options, target)
             || schema.dynamic_reference.is_some()
             || !self.open.insert(target)
         {
             return target;
         }
-        let said = self.said(target, schema);
+        let said = (self.said(schema), self.options.requests.contains(&target));
         self.open.remove(&target);
         let first = *self.first.entry(said).or_insert(target);
         self.known.insert(id, first);
@@ -85,7 +112,7 @@ impl Kinds<'_, '_> {
     /// The first schema that says this and is described in the same words.
     fn member(&mut self, id: SchemaId) -> SchemaId {
         let first = self.kind(id);
-        let schema = self.shaper.graph.schema(id);
+        let schema = self.graph.schema(id);
         let words = Words {
             title: schema.title.clone(),
             description: schema.description.clone(),
@@ -95,12 +122,7 @@ impl Kinds<'_, '_> {
     }
 
     /// What a schema says, without where it stands and without what it says of itself.
-    fn said(&mut self, id: SchemaId, schema: &Schema) -> Schema {
-        let place = crate::tree::Place {
-            // Requests and answers read differently.
-            source: crate::tree::SourceId(u32::from(self.shaper.options.requests.contains(&id))),
-            ..Default::default()
-        };
+    fn said(&mut self, schema: &Schema) -> Schema {
         let named = |list: &[(String, SchemaId)], kinds: &mut Self| -> Vec<(String, SchemaId)> {
             list.iter().map(|(name, id)| (name.clone(), kinds.member(*id))).collect()
         };
@@ -115,7 +137,7 @@ impl Kinds<'_, '_> {
         let one_of = list(&schema.one_of);
         let mut one = |id: Option<SchemaId>| id.map(|id| self.member(id));
         Schema {
-            place,
+            place: Default::default(),
             resource,
             location: String::new(),
             origin: Default::default(),

@@ -1,0 +1,65 @@
+//! What the owner of a contract decided about its schemas, selectors settled to ids.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    config::{TypeOptions, UnboundedIntegers},
+    schema::{Moved, SchemaId},
+};
+
+/// What the configuration says about types.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Rust names chosen by the owner.
+    pub names: BTreeMap<SchemaId, String>,
+    /// Schemas with secret values.
+    pub secrets: BTreeSet<SchemaId>,
+    /// Enumerations and tagged unions of requests whose unknown values are kept nevertheless.
+    pub open: BTreeSet<SchemaId>,
+    /// Those of answers whose unknown values are not.
+    pub closed: BTreeSet<SchemaId>,
+    /// Schemas that requests hold and nothing else.
+    pub requests: BTreeSet<SchemaId>,
+    /// Types of the owner.
+    pub replace: BTreeMap<SchemaId, String>,
+    /// The module of each schema's type; `models` where it is missing.
+    pub areas: BTreeMap<SchemaId, String>,
+    /// Unbounded integers keep any size.
+    pub exact_integers: bool,
+    /// `properties` without `type` means an object.
+    pub implied_objects: bool,
+    /// Schemas whose unsupported pattern is left unchecked.
+    pub unchecked: BTreeSet<SchemaId>,
+}
+
+impl Options {
+    /// Takes over the options of the file that need no selector.
+    #[must_use]
+    pub fn from_types(types: &TypeOptions) -> Self {
+        Self {
+            exact_integers: types.unbounded_integers == UnboundedIntegers::Exact,
+            implied_objects: types.implied_objects,
+            ..Self::default()
+        }
+    }
+
+    /// What they say about the schemas that are left of a graph.
+    ///
+    /// No `..`: whoever adds an option decides here whether it names schemas.
+    #[must_use]
+    pub(crate) fn moved(self, moved: &Moved) -> Self {
+        let Self { names, secrets, open, closed, requests, replace, areas, exact_integers, implied_objects, unchecked } = self;
+        Self {
+            names: moved.keys(names),
+            secrets: moved.set(secrets),
+            open: moved.set(open),
+            closed: moved.set(closed),
+            requests: moved.set(requests),
+            replace: moved.keys(replace),
+            areas: moved.keys(areas),
+            exact_integers,
+            implied_objects,
+            unchecked: moved.set(unchecked),
+        }
+    }
+}
