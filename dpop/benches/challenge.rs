@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
 use divan::{Bencher, counter::BytesCount};
-use exchange_dpop::challenge::{Challenge, DpopChallenge};
+use dpop_bound::challenge::{Challenge, DpopChallenge};
 
 const LENGTHS: [usize; 3] = [1_000, 10_000, 100_000];
 

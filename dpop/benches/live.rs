@@ -1,14 +1,14 @@
 //! Live proofs at the gateway's caps: 100 000 live, 167 members, as many ending as arriving. Beside them
 //! what a server writes first: a map from (thumbprint, `jti`) to the end, swept whole each second, without
-//! caps or members.
+//! caps or accounts.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
 use std::{collections::HashMap, hint::black_box, time::Duration};
 
 use divan::{Bencher, counter::ItemsCount};
-use exchange_dpop::{
-    LiveProofs, Thumbprint, UnixTime,
+use dpop_bound::{
+    Holder, LiveProofs, Thumbprint, UnixTime, Window,
     live::{Candidate, Caps, LiveRefusal},
 };
 
@@ -18,7 +18,8 @@ fn main() {
 
 const KEY: Thumbprint = Thumbprint::from_bytes([7; 32]);
 const THUMBPRINT: &str = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
-const LIFETIME: Duration = Duration::from_secs(30);
+const WINDOW: Window = Window::seconds(30, 30);
+const CAPS: Caps = Caps { per_account: 600, per_source: 600, total: 100_000 };
 const LIVE: u32 = 100_000;
 const MEMBERS: usize = 167;
 /// Ends are whole seconds, so what arrives within 30 whole seconds is live at the end of the last.
@@ -50,17 +51,17 @@ impl Arrivals {
         self.count += 1;
         let (jti, member) = (&self.jtis[at % self.jtis.len()], &self.members[at % MEMBERS]);
         let iat = now.as_secs();
-        (Candidate { key: &KEY, jti, member: Some(member), iat, lifetime: LIFETIME }, now)
+        (Candidate { key: &KEY, jti, holder: Holder::Account(member), iat }, now)
     }
 }
 
 fn full() -> (LiveProofs, Arrivals) {
-    let (mut live, mut arrivals) = (LiveProofs::new(Caps::GATEWAY), Arrivals::new());
+    let (mut live, mut arrivals) = (LiveProofs::new(WINDOW, CAPS), Arrivals::new());
     for _ in 0..LIVE {
         let (proof, now) = arrivals.next();
         live.admit(&proof, now).unwrap();
     }
-    assert_eq!((live.live(), live.members()), (100_000, MEMBERS));
+    assert_eq!((live.live(), live.holders()), (100_000, MEMBERS));
     (live, arrivals)
 }
 
@@ -78,7 +79,7 @@ impl Naive {
             self.ends.retain(|_, end| *end >= now);
             self.swept = now;
         }
-        let end = proof.iat + proof.lifetime.as_secs();
+        let end = proof.iat + WINDOW.past.as_secs();
         self.ends.insert((jkt.to_owned(), proof.jti.to_owned()), end).is_none()
     }
 }
@@ -133,7 +134,7 @@ mod refused {
         bencher.bench_local(|| {
             let jti = again.next().unwrap();
             let iat = now.as_secs();
-            let proof = Candidate { key: &KEY, jti, member: Some("any"), iat, lifetime: LIFETIME };
+            let proof = Candidate { key: &KEY, jti, holder: Holder::Account("any"), iat };
             assert_eq!(live.admit(black_box(&proof), now), Err(LiveRefusal::Replayed));
         });
     }
@@ -147,26 +148,26 @@ mod refused {
         bencher.bench_local(|| {
             let jti = again.next().unwrap();
             let iat = now.as_secs();
-            let proof = Candidate { key: &KEY, jti, member: None, iat, lifetime: LIFETIME };
+            let proof = Candidate { key: &KEY, jti, holder: Holder::Account("any"), iat };
             assert!(!naive.admit(THUMBPRINT, black_box(&proof), now));
         });
     }
 
     #[divan::bench]
-    fn member_full(bencher: Bencher) {
+    fn account_full(bencher: Bencher) {
         let (mut live, mut arrivals) = full();
         let mut new = (0_u32..).map(|i| format!("new {i}"));
         let now = arrivals.now();
         let member = arrivals.members.pop().unwrap();
         let iat = now.as_secs();
         let mut proof = |jti: &str| {
-            let proof = Candidate { key: &KEY, jti, member: Some(&member), iat, lifetime: LIFETIME };
+            let proof = Candidate { key: &KEY, jti, holder: Holder::Account(&member), iat };
             live.admit(black_box(&proof), now)
         };
         // One or two until it has 600, in the room that the new second has given back.
         while proof(&new.next().unwrap()).is_ok() {}
         let jti = new.next().unwrap();
-        bencher.bench_local(|| assert!(matches!(proof(&jti), Err(LiveRefusal::MemberFull { .. }))));
+        bencher.bench_local(|| assert!(matches!(proof(&jti), Err(LiveRefusal::AccountFull { .. }))));
     }
 }
 

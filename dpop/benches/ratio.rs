@@ -1,7 +1,7 @@
 //! The ratios that a processor whose clock goes up and down would spoil: for each backend, bare signature, proof,
 //! bare verification and whole verification in short turns, and the best turn of each.
 //!
-//! `cargo bench -p exchange-dpop --all-features --bench ratio`
+//! `cargo bench -p dpop-bound --all-features --bench ratio`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark that cannot go on stops")]
 
@@ -11,7 +11,7 @@ mod call;
 use std::{hint::black_box, time::Instant};
 
 use call::{Call, message};
-use exchange_dpop::{Prover, SignNow, SystemRandom, Verifier};
+use dpop_bound::{Prover, SignNow, SystemRandom, Verifier};
 
 const ROUNDS: usize = 150;
 /// Runs in a turn.
@@ -68,7 +68,7 @@ impl<K: SignNow, V: Verifier> Turn for Contest<K, V> {
 
 macro_rules! contest {
     ($name:ident) => {{
-        use exchange_dpop::backend::$name::{Es256, KeyPair};
+        use dpop_bound::backend::$name::{Es256, KeyPair};
         Box::new(Contest {
             name: stringify!($name),
             prover: Prover::new(KeyPair::generate().unwrap(), SystemRandom),

@@ -12,15 +12,18 @@ use std::{
     process::ExitCode,
 };
 
-use exchange_dpop::{
-    Es256, Expected, Htu, Refusal, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
+use dpop_bound::{
+    Binding, Es256, Expected, Htu, Refusal, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
     nonce::NonceRefusal,
 };
 use serde::Deserialize;
 
+/// `dpop/vectors/README.md`: `iat` may be 30 s away.
+const WINDOW: Window = Window::seconds(30, 30);
+
 const HELP: &str = "Judges DPoP proofs (RFC 9449), one line for each: `name: word`.
 
-Usage: cargo run -p exchange-dpop --example judge -- FILE
+Usage: cargo run -p dpop-bound --example judge -- FILE
 
 FILE is JSON: {\"method\", \"url\", \"now\", \"cases\": [{\"name\", \"answer\", \"proof\"}]}, and as the server
 asks for them \"token\", \"nonce\" and \"jkt\". dpop/vectors/README.md says what each is, and what the words mean.
@@ -31,7 +34,7 @@ Exit codes:
   2  wrong usage, or the file cannot be read
 
 Example:
-  cargo run -p exchange-dpop --example judge -- dpop/vectors/ours.json";
+  cargo run -p dpop-bound --example judge -- dpop/vectors/ours.json";
 
 /// A file of vectors: one request, many proofs for it.
 #[derive(Deserialize)]
@@ -131,14 +134,22 @@ impl<'a> Server<'a> {
     fn ask(&self, proof: &str, key: Option<&Thumbprint>) -> Result<(), Refusal> {
         let signed = SignedProof::read(proof, &Es256)?;
         self.nonce(signed.nonce())?;
-        signed.check(&Expected {
+        // Where the file names no key, the token is thought to be bound to the proof's own.
+        let own = *signed.thumbprint();
+        let binding = match (&self.token, key) {
+            (Some(hash), key) => Binding::Token { hash, jkt: key.or(Some(&own)) },
+            (None, Some(key)) => Binding::Key(key),
+            (None, None) => Binding::AnyKey,
+        };
+        let checked = signed.check(&Expected {
             method: &self.vectors.method,
             target: Target::Url(&self.url),
             now: UnixTime::from_secs(self.vectors.now),
-            window: Window::GATEWAY,
-            key,
-            token: self.token.as_ref(),
+            window: WINDOW,
+            binding,
         })?;
+        // Each case is judged by itself: no store is asked whether it was seen before.
+        drop(checked);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Both sides of DPoP in one process: a client whose clock is wrong, a gateway, and a thief.
 //!
-//! `cargo run -p exchange-dpop --example nonce_dance`
+//! `cargo run -p dpop-bound --example nonce_dance`
 //!
 //! Neither side does I/O: the client makes headers, the gateway answers with headers, and time is a
 //! number that this example moves.
@@ -9,14 +9,16 @@
 
 use std::time::Duration;
 
-use exchange_dpop::{
-    AccessToken, Attempt, DpopChallenge, DpopError, Es256, Expected, Htu, KeyPair, LiveProofs, NonceIssuer,
-    NonceJar, Origin, ProofRequest, Prover, Refusal, ServerClock, SignedProof, SystemRandom, Target,
-    Thumbprint, TokenHash, UnixTime, Window,
-    clock::{Observation, Reading},
+#[cfg(test)]
+use dpop_bound::session::Why;
+use dpop_bound::{
+    AccessToken, Binding, Es256, Expected, Holder, Htu, KeyPair, LiveProofs, NonceIssuer, Origin, Refusal,
+    Session, SignedProof, SystemRandom, Target, Thumbprint, TokenHash, UnixTime, Window,
+    clock::Reading,
     live::Caps,
-    nonce::{AfterChallenge, NonceKey, after_challenge},
+    nonce::NonceKey,
     presented,
+    session::{Answer as Seen, Call, Next, Transmission, Turn},
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -24,7 +26,7 @@ type Failure = Box<dyn std::error::Error>;
 const GATEWAY: &str = "https://gateway.example";
 const URL: &str = "https://gateway.example/exchange/v1/me/ships?limit=50";
 const TARGET: &str = "/exchange/v1/me/ships?limit=50";
-const MEMBER: &str = "ada";
+const ACCOUNT: &str = "ada";
 /// By how much the client's clock is slow.
 const SLOW: Duration = Duration::from_secs(95);
 
@@ -45,17 +47,26 @@ struct Answer {
     challenge: Option<String>,
 }
 
+impl Answer {
+    /// Its headers, as the client sees them.
+    fn seen(&self) -> Seen<'_> {
+        let always = [("Date", &self.date), ("DPoP-Nonce", &self.nonce)];
+        let headers = always.into_iter().chain(self.challenge.iter().map(|text| ("WWW-Authenticate", text)));
+        Seen::new(self.status, headers.map(|(name, value)| (name, value.as_bytes())))
+    }
+}
+
 /// The server's side.
 struct Gateway {
     origin: Origin,
     nonces: NonceIssuer,
     live: LiveProofs,
-    /// The key that the member's token is bound to: `cnf.jkt` of the token.
-    bound: Thumbprint,
+    /// The key that Ada's token is bound to: `cnf.jkt` of the token.
+    bound: Option<Thumbprint>,
 }
 
 impl Gateway {
-    /// Every answer carries a nonce (DPP-11) and the time (DPP-09).
+    /// Every answer carries a nonce and the time.
     fn answer(&mut self, request: &Request, now: UnixTime) -> Answer {
         let refusal = self.check(request, now).err();
         Answer {
@@ -67,7 +78,7 @@ impl Gateway {
         }
     }
 
-    /// Headers, form and signature, nonce, claims, replay: in this order (DPP-15, DPP-16).
+    /// Headers, form and signature, nonce, claims, replay: in this order.
     fn check(&mut self, request: &Request, now: UnixTime) -> Result<(), Refusal> {
         let presented = presented([request.authorization.as_bytes()], [request.proof.as_bytes()])?;
         let signed = SignedProof::read(presented.proof, &Es256)?;
@@ -76,52 +87,29 @@ impl Gateway {
             method: "GET",
             target: Target::Request(&self.origin, TARGET),
             now,
-            window: Window::GATEWAY,
-            key: Some(&self.bound),
-            token: Some(&TokenHash::of(presented.token)),
+            window: self.live.window(),
+            binding: Binding::Token { hash: &TokenHash::of(presented.token), jkt: self.bound.as_ref() },
         })?;
-        self.live.admit(&checked.candidate(Some(MEMBER)), now)?;
+        self.live.admit(&checked.candidate(Holder::Account(ACCOUNT)), now)?;
         Ok(())
     }
 }
 
-/// The client's side: what it keeps for one gateway.
+/// The client's side: a key, what is known of servers, and a token.
 struct Client {
-    prover: Prover<KeyPair, SystemRandom>,
+    session: Session<KeyPair, SystemRandom>,
     token: AccessToken,
-    nonces: NonceJar,
-    clock: ServerClock,
 }
 
 impl Client {
-    /// One proof for one transmission (DPP-01).
-    fn request(&mut self, reading: Reading) -> Result<Request, Failure> {
-        let proof = self.prover.prove_now(&ProofRequest {
-            method: "GET",
-            htu: &Htu::of(URL)?,
-            iat: self.clock.iat(reading, Window::GATEWAY),
-            nonce: self.nonces.current(GATEWAY),
-            token: Some(self.token.hash()),
-        })?;
-        Ok(Request { authorization: self.token.authorization().to_string(), proof: proof.into_string() })
-    }
-
-    /// Learns the server's nonce and time from an answer, and says whether to send the request again.
-    fn learn(
-        &mut self,
-        answer: &Answer,
-        sent: Reading,
-        received: Reading,
-        attempt: Attempt,
-    ) -> Result<bool, Failure> {
-        let before = self.nonces.current(GATEWAY).cloned();
-        let fresh = self.nonces.learn(GATEWAY, [answer.nonce.as_bytes()], received.wall).cloned();
-        self.clock.observe(&Observation::from_header(answer.date.as_bytes(), sent, received)?);
-        let challenge = DpopChallenge::find(answer.challenge.iter().map(String::as_bytes));
-        if challenge.as_ref().and_then(DpopChallenge::error) != Some(&DpopError::UseDpopNonce) {
-            return Ok(false);
-        }
-        Ok(after_challenge(before.as_ref(), fresh.as_ref(), attempt) == AfterChallenge::Retry)
+    /// One proof for one transmission.
+    fn request(&self, call: &Call, now: Reading) -> Result<(Request, Transmission), Failure> {
+        let Turn::Go(transmission) = self.session.prepare_now(call, now)? else {
+            return Err("there is no other request to wait for".into());
+        };
+        let authorization = self.token.authorization().to_string();
+        let proof = transmission.proof().as_str().to_owned();
+        Ok((Request { authorization, proof }, transmission))
     }
 }
 
@@ -143,14 +131,12 @@ impl World {
             origin: Origin::of(GATEWAY)?,
             // Random in a server (`NonceKey::generate`); fixed here, so that every run shows the same.
             nonces: NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway"),
-            live: LiveProofs::new(Caps::GATEWAY),
-            bound: key.public_key().thumbprint(),
+            live: LiveProofs::new(Window::default(), Caps::default()),
+            bound: Some(key.public_key().thumbprint()),
         };
         let client = Client {
-            prover: Prover::new(key, SystemRandom),
+            session: Session::new(key, SystemRandom),
             token: AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")?,
-            nonces: NonceJar::default(),
-            clock: ServerClock::default(),
         };
         Ok(Self { gateway, client, now, started: now, told: Vec::new() })
     }
@@ -176,20 +162,19 @@ impl World {
         answer
     }
 
-    /// A call: the request, and once more where the gateway asks for a nonce.
+    /// A call: the request, and once more where the gateway asks for a nonce or shows another time.
     fn call(&mut self) -> Result<Request, Failure> {
-        let mut attempt = Attempt::First;
+        let mut call = Call::new("GET", Htu::of(URL)?).with_token(self.client.token.hash());
         loop {
-            let sent = self.reading();
-            let request = self.client.request(sent)?;
-            let iat = self.client.clock.iat(sent, Window::GATEWAY);
-            let apart = seconds_between(iat, self.now);
+            let (request, transmission) = self.client.request(&call, self.reading())?;
+            let apart = seconds_between(transmission.iat(), self.now);
             self.told.push(format!("  GET {TARGET}, iat {apart} s from the gateway's time"));
             let answer = self.send(&request);
-            if !self.client.learn(&answer, sent, self.reading(), attempt)? {
-                return Ok(request);
+            match self.client.session.answered(&mut call, transmission, &answer.seen(), self.reading()) {
+                Next::Done => return Ok(request),
+                Next::Again(_) => {}
+                Next::GiveUp(why) => return Err(why.into()),
             }
-            attempt = Attempt::Retry;
         }
     }
 }
@@ -226,6 +211,27 @@ fn seconds_between(iat: UnixTime, now: UnixTime) -> String {
 /// IMF-fixdate (RFC 9110, 5.6.7).
 fn date(now: UnixTime) -> String {
     httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(now.as_secs()))
+}
+
+/// What is judged is the nonce that was sent. Where another answer has brought a newer one in between, the
+/// challenge is no reason to give up: the request goes again with what its own answer handed out.
+#[test]
+fn the_nonce_that_was_sent_is_remembered() -> Result<(), Failure> {
+    let mut world = World::new()?;
+    world.call()?;
+    world.pass(600_000);
+    // On its way with a nonce that is too old, while another call is challenged and learns the next.
+    let mut slow = Call::new("GET", Htu::of(URL)?).with_token(world.client.token.hash());
+    let (request, transmission) = world.client.request(&slow, world.reading())?;
+    let sent = transmission.nonce().cloned();
+    world.call()?;
+    let answer = world.send(&request);
+    assert_ne!(sent.as_ref().map(|nonce| nonce.as_str()), Some(answer.nonce.as_str()));
+    let next = world.client.session.answered(&mut slow, transmission, &answer.seen(), world.reading());
+    assert_eq!((answer.status, next), (401, Next::Again(Why::Nonce)));
+    let (request, _) = world.client.request(&slow, world.reading())?;
+    assert_eq!(world.send(&request).status, 200);
+    Ok(())
 }
 
 /// README.md shows the beginning of it.

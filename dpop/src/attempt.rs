@@ -2,7 +2,7 @@
 
 /// Which of at most two.
 ///
-/// A request may be sent again once for a nonce (DPP-14) and once for the clock (DPP-10). Each is counted
+/// A request may be sent again once for a nonce and once for the clock. Each is counted
 /// by itself: a challenge on the first request does not use up the other reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attempt {

@@ -13,12 +13,12 @@
 //! that is cleared when it is dropped.
 //!
 //! ```compile_fail,E0277
-//! let key = exchange_dpop::KeyPair::generate().unwrap();
+//! let key = dpop_bound::KeyPair::generate().unwrap();
 //! println!("{key:?}");
 //! ```
 //!
 //! ```compile_fail,E0277
-//! let key = exchange_dpop::KeyPair::generate().unwrap();
+//! let key = dpop_bound::KeyPair::generate().unwrap();
 //! serde_json::to_string(&key).unwrap();
 //! ```
 

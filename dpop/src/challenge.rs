@@ -10,7 +10,7 @@
 //! (RFC 9449, 7.1, 8 and 9). Which answer calls for a new proof is not decided here.
 //!
 //! ```
-//! use exchange_dpop::challenge::{DpopChallenge, DpopError};
+//! use dpop_bound::challenge::{DpopChallenge, DpopError};
 //!
 //! let lines: [&[u8]; 2] = [b"Basic realm=\"proxy\"", b"Bearer, dpop algs=ES256, error=use_dpop_nonce"];
 //! let challenge = DpopChallenge::find(lines).unwrap();

@@ -1,23 +1,18 @@
-//! Verification, step 2: is the proof for this request? RFC 9449, 4.3 (8 to 12) and 7.1; DPP-03, DPP-04,
-//! DPP-08, DPP-15, DPP-21.
+//! Verification, step 2: is the proof for this request? RFC 9449, 4.3 (8 to 12) and 7.1.
 //!
 //! The claims are looked at in the order `htm`, `htu`, `iat`, key, `ath`, `jti`; the first that is wrong
 //! is the answer. Whether the `jti` was seen before is the last question, and [`crate::live`]'s.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use crate::{
     form::{Claim, SignedProof},
     key::Thumbprint,
-    live::Candidate,
+    live::{Candidate, Holder},
     target::Target,
-    time::{UnixTime, Window},
+    time::{Timing, UnixTime, Window},
     token::TokenHash,
 };
-
-/// Bytes that a `jti` may have. 96 random bits (DPP-03) take 16 characters of base64url, the densest
-/// spelling in use; nobody needs more than 256.
-pub const JTI_BYTES: std::ops::RangeInclusive<usize> = 16..=256;
 
 /// What a proof has to be for.
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +23,39 @@ pub struct Expected<'a> {
     pub target: Target<'a>,
     /// The server's time.
     pub now: UnixTime,
-    /// How far `iat` may be from it.
+    /// How far `iat` may be from it: that of the store which is asked next
+    /// ([`ReplayStore::window`](crate::ReplayStore::window)). The store asks for it again, so that two windows
+    /// that differ by mistake refuse more and admit nothing twice.
     pub window: Window,
-    /// The key that the token is bound to: its `cnf.jkt`. `None` where there is no token yet, at the token
-    /// endpoint's first request: every key will do.
-    pub key: Option<&'a Thumbprint>,
-    /// The access token that came with the proof. `None` at the token and revocation endpoints,
-    /// where an `ath` is not looked at.
-    pub token: Option<&'a TokenHash>,
+    /// What the request brings besides the proof, and which key that is bound to.
+    pub binding: Binding<'a>,
 }
 
-/// Why a proof is not for this request: `invalid_dpop_proof` (ERR-08).
+/// What a request's proof is bound to.
+///
+/// There is no way to leave the key out by accident: where there is an access token there is its binding, and
+/// a token without one is refused.
+#[derive(Clone, Copy, Debug)]
+pub enum Binding<'a> {
+    /// A request with an access token, to a resource server.
+    Token {
+        /// The token that came with the proof: `ath` has to be its hash.
+        hash: &'a TokenHash,
+        /// The key that the token is bound to: its `cnf.jkt`, as it stands in the token or in what its issuer
+        /// says of it. `None` is a token that is bound to no key, a bearer's, and refused
+        /// ([`ClaimRefusal::NotBound`]).
+        jkt: Option<&'a Thumbprint>,
+    },
+    /// A request without an access token for something that is bound to this key: a refresh token, an
+    /// authorization code (`dpop_jkt`: RFC 9449, 10). An `ath` is not looked at.
+    Key(&'a Thumbprint),
+    /// A request without an access token for something that is not bound yet, such as the first of a grant:
+    /// every key will do, and what is issued is bound to [`CheckedProof::thumbprint`]. An `ath` is not looked
+    /// at.
+    AnyKey,
+}
+
+/// Why a proof is not for this request: `invalid_dpop_proof`, but for [`NotBound`](Self::NotBound).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClaimRefusal {
@@ -51,13 +68,13 @@ pub enum ClaimRefusal {
     /// `htu` is missing or no text.
     #[error("`htu` is missing")]
     HtuMissing,
-    /// `htu` is not, character by character, the address of the request (DPP-08).
+    /// `htu` is not, character by character, the address of the request.
     #[error("`htu` is not the request's address")]
     Htu,
     /// `iat` is missing.
     #[error("`iat` is missing")]
     IatMissing,
-    /// `iat` is no whole number of seconds since the epoch (DPP-03): text, a fraction, negative.
+    /// `iat` is no whole number of seconds since the epoch: text, a fraction, negative.
     #[error("`iat` is no whole number of seconds")]
     IatMalformed,
     /// `iat` lies too far in the past.
@@ -66,6 +83,11 @@ pub enum ClaimRefusal {
     /// `iat` lies too far in the future.
     #[error("the proof is not valid yet")]
     Early,
+    /// The token is bound to no key: whoever has it could use it, so it is no better than a bearer's. The
+    /// proof is not at fault; the answer is the one to a request without
+    /// ([`Refusal::is_proof_required`](crate::Refusal::is_proof_required)).
+    #[error("the token is bound to no key")]
+    NotBound,
     /// The token is bound to another key.
     #[error("the token is bound to another key")]
     Key,
@@ -78,19 +100,30 @@ pub enum ClaimRefusal {
     /// `jti` is missing or no text.
     #[error("`jti` is missing")]
     JtiMissing,
-    /// `jti` has not as many bytes as [`JTI_BYTES`] says, or holds control characters.
+    /// `jti` has not as many bytes as [`Limits`](crate::form::Limits) say, or holds control characters.
     #[error("`jti` is no unique id")]
     Jti,
 }
 
 /// A proof that is for this request, and may only have been seen before.
+///
+/// It is not to be dropped without a store having been asked:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// use dpop_bound::{Expected, SignedProof, claims::ClaimRefusal};
+///
+/// fn serve(signed: SignedProof, expected: &Expected<'_>) -> Result<(), ClaimRefusal> {
+///     signed.check(expected)?;
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone)]
+#[must_use = "a proof that no store admits may be a replay: ask `ReplayStore::admit`"]
 pub struct CheckedProof {
     thumbprint: Thumbprint,
     jti: String,
     iat: u64,
-    /// How long past `iat` it would be accepted.
-    lifetime: Duration,
 }
 
 impl SignedProof {
@@ -99,7 +132,7 @@ impl SignedProof {
     /// # Errors
     /// The first claim that is wrong.
     pub fn check(self, expected: &Expected<'_>) -> Result<CheckedProof, ClaimRefusal> {
-        let Self { thumbprint, claims } = self;
+        let Self { thumbprint, claims, limits } = self;
         let htm = claims.htm.text(ClaimRefusal::HtmMissing)?;
         if htm != expected.method {
             return Err(ClaimRefusal::Htm);
@@ -113,33 +146,26 @@ impl SignedProof {
             Claim::Missing => return Err(ClaimRefusal::IatMissing),
             Claim::Malformed => return Err(ClaimRefusal::IatMalformed),
         };
-        in_window(iat, expected)?;
-        if expected.key.is_some_and(|key| *key != thumbprint) {
-            return Err(ClaimRefusal::Key);
+        match expected.window.timing(iat, expected.now) {
+            Timing::Old => return Err(ClaimRefusal::Old),
+            Timing::Early => return Err(ClaimRefusal::Early),
+            Timing::Within => {}
         }
-        if let Some(token) = expected.token
-            && !token.is(&claims.ath.text(ClaimRefusal::AthMissing)?)
-        {
-            return Err(ClaimRefusal::Ath);
+        match expected.binding {
+            Binding::Token { jkt: None, .. } => return Err(ClaimRefusal::NotBound),
+            Binding::Token { jkt: Some(key), .. } | Binding::Key(key) if *key != thumbprint => {
+                return Err(ClaimRefusal::Key);
+            }
+            Binding::Token { hash, .. } if !hash.is(&claims.ath.text(ClaimRefusal::AthMissing)?) => {
+                return Err(ClaimRefusal::Ath);
+            }
+            Binding::Token { .. } | Binding::Key(_) | Binding::AnyKey => {}
         }
         let jti = claims.jti.text(ClaimRefusal::JtiMissing)?;
-        if !JTI_BYTES.contains(&jti.len()) || jti.chars().any(char::is_control) {
+        if !limits.jti_bytes().contains(&jti.len()) || jti.chars().any(char::is_control) {
             return Err(ClaimRefusal::Jti);
         }
-        Ok(CheckedProof { thumbprint, jti, iat, lifetime: expected.window.past })
-    }
-}
-
-/// Both bounds count; the server's fraction of a second does, too.
-fn in_window(iat: u64, expected: &Expected<'_>) -> Result<(), ClaimRefusal> {
-    let Expected { now, window, .. } = expected;
-    let iat = UnixTime::from_secs(iat);
-    if now.saturating_since(iat) > window.past {
-        Err(ClaimRefusal::Old)
-    } else if iat.saturating_since(*now) > window.future {
-        Err(ClaimRefusal::Early)
-    } else {
-        Ok(())
+        Ok(CheckedProof { thumbprint, jti, iat })
     }
 }
 
@@ -153,7 +179,7 @@ impl Claim<String> {
 }
 
 impl CheckedProof {
-    /// Whose proof it is: the installation (DPP-21).
+    /// Whose proof it is: the key by which a server knows this instance of a client.
     #[must_use]
     pub const fn thumbprint(&self) -> &Thumbprint {
         &self.thumbprint
@@ -171,12 +197,11 @@ impl CheckedProof {
         self.iat
     }
 
-    /// What [`LiveProofs::admit`](crate::LiveProofs::admit) asks for, and whose room the proof takes. It counts
-    /// for as long as the window that it was checked with would accept it ([`Window::past`]; DPP-18).
+    /// What [`ReplayStore::admit`](crate::ReplayStore::admit) asks for, and whose room the proof takes.
     #[must_use]
-    pub fn candidate<'a>(&'a self, member: Option<&'a str>) -> Candidate<'a> {
-        let Self { thumbprint, jti, iat, lifetime } = self;
-        Candidate { key: thumbprint, jti, member, iat: *iat, lifetime: *lifetime }
+    pub const fn candidate<'a>(&'a self, holder: Holder<'a>) -> Candidate<'a> {
+        let Self { thumbprint, jti, iat } = self;
+        Candidate { key: thumbprint, jti: jti.as_str(), holder, iat: *iat }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The clocks of servers, measured by their `Date` headers: DPP-09, DPP-10; RFC 9449, 4.3 (11) and 11.1.
+//! The clocks of servers, measured by their `Date` headers: RFC 9449, 4.3 (11) and 11.1.
 //!
 //! A proof counts in a window of seconds around the time of the server that checks it, so a client
 //! whose clock is off is locked out. Every answer carries the server's own time (RFC 9110, 6.6.1),
@@ -12,12 +12,12 @@
 //! agree, either is good; when they do not, the bounds cover what both say.
 //!
 //! Nothing here reads a clock or sends anything. Keep one [`ServerClock`] per origin, or
-//! [`Clocks`], and never apply one server's to another. It is of no use to another process, whose
-//! monotonic clock counts from elsewhere.
+//! [`Clocks`], and never apply one server's to another. Another process has another monotonic clock: what it
+//! can use is by how much a server's clock was ahead of the wall clock ([`SavedClock`]).
 //!
 //! ```
 //! use std::time::Duration;
-//! use exchange_dpop::{UnixTime, Window, clock::{Observation, Reading, ServerClock}};
+//! use dpop_bound::{UnixTime, Window, clock::{Observation, Reading, ServerClock}};
 //!
 //! // The local clocks, read before a request and after its answer.
 //! let reading = |millis| Reading {
@@ -29,8 +29,8 @@
 //!
 //! let mut clock = ServerClock::default();
 //! clock.observe(&observation);
-//! assert_eq!(clock.iat(reading(1_000), Window::GATEWAY), UnixTime::from_secs(784_111_778));
-//! # Ok::<(), exchange_dpop::clock::UnusableDate>(())
+//! assert_eq!(clock.iat(reading(1_000), Window::default()), UnixTime::from_secs(784_111_778));
+//! # Ok::<(), dpop_bound::clock::UnusableDate>(())
 //! ```
 
 mod interval;
@@ -39,6 +39,7 @@ mod origins;
 #[cfg(test)]
 mod properties;
 mod refusal;
+mod saved;
 #[cfg(test)]
 mod tests;
 
@@ -48,14 +49,36 @@ use interval::{Interval, duration, nanos};
 pub use observation::{Observation, UnusableDate, parse_date};
 pub use origins::Clocks;
 pub use refusal::{AfterRefusal, ClockDoubt};
+pub use saved::SavedClock;
 
 use crate::{UnixTime, Window};
 
-/// The local clock is used as it is while it seems no further off than this (decision A30).
-pub const CORRECTED_BEYOND: Duration = Duration::from_secs(2);
+/// What a client puts up with before it believes that a clock is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tolerance {
+    /// The local clock is used as it is while it seems no further off than this.
+    pub corrected_beyond: Duration,
+    /// The monotonic clock is believed while the wall clock goes along with it to this much.
+    pub agree_within: Duration,
+    /// So many answers in a row that contradict what was known are too many: a stepped clock
+    /// makes one, a single answer from a cache two.
+    pub contradictions: u32,
+    /// What an earlier process measured is of use while it is younger than this ([`SavedClock`]).
+    pub saved_for: Duration,
+}
 
-/// The monotonic clock is believed while the wall clock goes along with it to this much.
-pub const CLOCKS_AGREE_WITHIN: Duration = Duration::from_secs(2);
+/// Two seconds, two seconds, three answers, and a day.
+// A30
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self {
+            corrected_beyond: Duration::from_secs(2),
+            agree_within: Duration::from_secs(2),
+            contradictions: 3,
+            saved_for: Duration::from_secs(24 * 3600),
+        }
+    }
+}
 
 /// How much a clock is thought to gain or lose: one part in this many, which is 500 ppm, as much as
 /// NTP slews a clock.
@@ -80,6 +103,7 @@ pub struct Reading {
 /// told. Nothing is known by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerClock {
+    tolerance: Tolerance,
     anchor: Option<Anchor>,
     contradictions: u32,
 }
@@ -109,17 +133,23 @@ pub struct Estimate {
 pub enum Basis {
     /// The wall clock, for the server was never observed.
     Unmeasured,
-    /// The wall clock, for the server's is within [`CORRECTED_BEYOND`] of it.
+    /// The wall clock, for the server's is within [`Tolerance::corrected_beyond`] of it.
     Local,
     /// The server's clock, run on by the monotonic clock since its last answer.
     Server,
     /// The wall clock with the offset that it had at the last answer, for it went apart from the
-    /// monotonic clock since by more than [`CLOCKS_AGREE_WITHIN`]: the machine slept, or one of
+    /// monotonic clock since by more than [`Tolerance::agree_within`]: the machine slept, or one of
     /// the two was stepped or runs wrong. The uncertainty covers what either clock says.
     Reanchored,
 }
 
 impl ServerClock {
+    /// A clock of which nothing is known.
+    #[must_use]
+    pub const fn new(tolerance: Tolerance) -> Self {
+        Self { tolerance, anchor: None, contradictions: 0 }
+    }
+
     /// Takes in what an answer tells; of several answers in the order in which they arrive.
     ///
     /// Bounds that leave no common time mean that a clock was stepped, or that the answer came
@@ -127,7 +157,7 @@ impl ServerClock {
     pub fn observe(&mut self, observation: &Observation) {
         let told = observation.server();
         let reading = observation.received();
-        let known = self.anchor.map(|anchor| anchor.run_to(reading).bounds);
+        let known = self.anchor.map(|anchor| anchor.run_to(reading, self.tolerance).bounds);
         self.contradictions = match known {
             Some(known) if known.gap_to(told) > nanos(SAME_WITHIN) => self.contradictions.saturating_add(1),
             Some(_) | None => 0,
@@ -148,9 +178,9 @@ impl ServerClock {
         let Some(anchor) = self.anchor else {
             return Estimate { time: reading.wall, uncertainty: Duration::MAX, basis: Basis::Unmeasured };
         };
-        let run = anchor.run_to(reading);
+        let run = anchor.run_to(reading, self.tolerance);
         let wall = nanos(reading.wall.since_epoch());
-        let corrected = (run.likely - wall).abs() > nanos(CORRECTED_BEYOND);
+        let corrected = (run.likely - wall).abs() > nanos(self.tolerance.corrected_beyond);
         let time = duration(if corrected { run.likely } else { wall });
         Estimate {
             time: UnixTime::default() + time,
@@ -164,8 +194,8 @@ impl ServerClock {
     }
 
     /// The `iat` of a proof made now, in whole seconds, aimed at the middle of the server's window
-    /// so that it holds for a clock that is off either way: at the gateway's it is the server's
-    /// time, at the identity provider's 5 s before it (DPP-03, DPP-09, A40).
+    /// so that it holds for a clock that is off either way: the server's time where the window is
+    /// as long on either side, 5 s before it where it is from 25 s before to 15 s after.
     #[must_use]
     pub fn iat(&self, reading: Reading, window: Window) -> UnixTime {
         let time = nanos(self.now(reading).time.since_epoch());
@@ -191,12 +221,12 @@ enum Agreement {
 
 impl Anchor {
     /// Runs the server's clock on to a moment; also back, for answers may overtake each other.
-    fn run_to(&self, reading: Reading) -> Run {
+    fn run_to(&self, reading: Reading, tolerance: Tolerance) -> Run {
         let by_monotonic = nanos(reading.monotonic) - nanos(self.reading.monotonic);
         let by_wall = nanos(reading.wall.since_epoch()) - nanos(self.reading.wall.since_epoch());
         let ran = |by: i128| self.server.shifted(by).widened(by.abs() / DRIFT);
 
-        let apart = (by_monotonic - by_wall).abs() > nanos(CLOCKS_AGREE_WITHIN);
+        let apart = (by_monotonic - by_wall).abs() > nanos(tolerance.agree_within);
         let (agreement, believed) =
             if apart { (Agreement::Apart, by_wall) } else { (Agreement::Together, by_monotonic) };
         Run {

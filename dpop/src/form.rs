@@ -1,4 +1,4 @@
-//! Verification, step 1: is it a proof at all? RFC 9449, 4.3 (2 to 7); DPP-02, DPP-06, DPP-16.
+//! Verification, step 1: is it a proof at all? RFC 9449, 4.3 (2 to 7).
 //!
 //! What fails here is refused at once. What passes was signed by the key that it holds, and nothing in it
 //! has been believed yet: the nonce comes next ([`crate::nonce`]), then the claims ([`crate::claims`]).
@@ -13,8 +13,31 @@ use crate::{
     signer::{Signature, Verifier},
 };
 
-/// The longest proof that is looked at, in bytes. An honest one has a few hundred.
-pub const MAX_BYTES: usize = 8 * 1024;
+/// How long a proof and what it holds may be, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// The longest proof that is looked at. An honest one has a few hundred bytes, and as much more as its
+    /// URL and its nonce.
+    pub proof: usize,
+    /// The shortest `jti`. The 96 random bits that RFC 9449, 4.2 asks for take 16 characters of base64url, the
+    /// densest spelling in use.
+    pub shortest_jti: usize,
+    /// The longest `jti`.
+    pub longest_jti: usize,
+}
+
+/// Proofs of 4,096 bytes, ids of 16 to 256.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { proof: 4096, shortest_jti: 16, longest_jti: 256 }
+    }
+}
+
+impl Limits {
+    pub(crate) const fn jti_bytes(self) -> std::ops::RangeInclusive<usize> {
+        self.shortest_jti..=self.longest_jti
+    }
+}
 
 /// A text that is a proof and was signed by the key in it.
 ///
@@ -23,6 +46,7 @@ pub const MAX_BYTES: usize = 8 * 1024;
 pub struct SignedProof {
     pub(crate) thumbprint: Thumbprint,
     pub(crate) claims: Claims,
+    pub(crate) limits: Limits,
 }
 
 /// A claim as it stands in a proof.
@@ -45,11 +69,11 @@ pub(crate) struct Claims {
     pub(crate) nonce: Claim<String>,
 }
 
-/// Why a text is no proof: `invalid_dpop_proof`, without a challenge (DPP-16).
+/// Why a text is no proof: `invalid_dpop_proof`, without a challenge for a nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormRefusal {
-    /// Longer than [`MAX_BYTES`].
+    /// Longer than [`Limits::proof`].
     #[error("the proof is too long")]
     TooLong,
     /// Not three parts with two dots between them (RFC 7515, 7.1): nothing at all, five parts of an
@@ -95,7 +119,7 @@ pub enum FormRefusal {
     /// `jwk` is no public key for ES256.
     #[error("`jwk`: {0}")]
     Jwk(KeyRefusal),
-    /// The signature has not 64 bytes: DER, or another algorithm's (DPP-06).
+    /// The signature has not 64 bytes: DER, or another algorithm's.
     #[error("the signature has not 64 bytes")]
     SignatureLength,
     /// The key in the header did not sign this.
@@ -110,12 +134,20 @@ pub enum FormRefusal {
 }
 
 impl SignedProof {
-    /// Reads a proof and verifies its signature.
+    /// Reads a proof and verifies its signature, with the default [`Limits`].
     ///
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn read(proof: &str, verifier: &impl Verifier) -> Result<Self, FormRefusal> {
-        if proof.len() > MAX_BYTES {
+        Self::read_within(Limits::default(), proof, verifier)
+    }
+
+    /// The same with limits of your own.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn read_within(limits: Limits, proof: &str, verifier: &impl Verifier) -> Result<Self, FormRefusal> {
+        if proof.len() > limits.proof {
             return Err(FormRefusal::TooLong);
         }
         let (signed, [header, claims, signature]) = parts(proof)?;
@@ -128,7 +160,7 @@ impl SignedProof {
         if !verifier.verify(&key, signed.as_bytes(), &Signature::from_bytes(signature)) {
             return Err(FormRefusal::Signature);
         }
-        Ok(Self { thumbprint: key.thumbprint(), claims })
+        Ok(Self { thumbprint: key.thumbprint(), claims, limits })
     }
 
     /// Whose proof it is.
@@ -138,7 +170,7 @@ impl SignedProof {
     }
 
     /// The nonce that it carries, if it is text: what [`crate::nonce::NonceIssuer::check`] asks for
-    /// before any claim is looked at (DPP-15).
+    /// before any claim is looked at.
     #[must_use]
     pub fn nonce(&self) -> Option<&str> {
         match &self.claims.nonce {

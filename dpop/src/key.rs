@@ -3,8 +3,9 @@
 //! A [`PublicKey`] is a point on P-256; there is no way to hold anything else in it. Private keys
 //! are in [`crate::backend`].
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -32,7 +33,7 @@ pub enum KeyRefusal {
     /// A member of the JWK stands there twice.
     #[error("a member of the key is repeated")]
     Repeated,
-    /// A member that belongs to private or symmetric keys, such as `d` (DPP-02, DPP-16).
+    /// A member that belongs to private or symmetric keys, such as `d`.
     #[error("the key holds private members")]
     Private,
     /// `kty` is missing or not `EC`.
@@ -122,8 +123,8 @@ impl PublicKey {
         format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#)
     }
 
-    /// SHA-256 of [`to_jwk`](Self::to_jwk): what a token is bound to (`cnf.jkt`, RFC 9449, 6.1) and an
-    /// installation is known by (DPP-21).
+    /// SHA-256 of [`to_jwk`](Self::to_jwk): what a token is bound to (`cnf.jkt`, RFC 9449, 6.1) and a
+    /// client's instance is known by.
     #[must_use]
     pub fn thumbprint(&self) -> Thumbprint {
         Thumbprint::of_members(&self.to_jwk())
@@ -190,6 +191,20 @@ impl FromStr for Thumbprint {
     }
 }
 
+/// As it stands in `cnf.jkt`.
+impl Serialize for Thumbprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// As it stands in `cnf.jkt`.
+impl<'de> Deserialize<'de> for Thumbprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
 impl fmt::Display for Thumbprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&base64url::encode(&self.0))
@@ -199,5 +214,25 @@ impl fmt::Display for Thumbprint {
 impl fmt::Debug for Thumbprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Thumbprint({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DPP-21: in JSON it is the text of `cnf.jkt`, whatever form the reader has the JSON in.
+    #[test]
+    fn a_thumbprint_in_json() {
+        let text = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
+        let (jkt, json): (Thumbprint, _) = (text.parse().unwrap(), format!("\"{text}\""));
+        assert_eq!(serde_json::to_string(&jkt).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Thumbprint>(&json).unwrap(), jkt);
+        assert_eq!(serde_json::from_reader::<_, Thumbprint>(json.as_bytes()).unwrap(), jkt);
+        assert_eq!(serde_json::from_value::<Thumbprint>(text.into()).unwrap(), jkt);
+        for bad in [format!("\"{text}=\""), "\"\"".to_owned(), "1".to_owned(), "null".to_owned()] {
+            assert!(serde_json::from_str::<Thumbprint>(&bad).is_err(), "{bad}");
+        }
+        assert_eq!(serde_json::from_str::<Option<Thumbprint>>("null").unwrap(), None);
     }
 }

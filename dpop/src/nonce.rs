@@ -7,7 +7,7 @@ mod server;
 
 use std::fmt;
 
-pub use jar::{AfterChallenge, NonceJar, SavedNonce, SavedNonces, after_challenge};
+pub use jar::{AfterChallenge, JarLimits, NonceJar, SavedNonce, SavedNonces, after_challenge};
 pub use server::{NonceAge, NonceIssuer, NonceKey, NonceRefusal};
 
 /// A nonce: the text that a server hands out in `DPoP-Nonce` and a proof carries back in `nonce`.
@@ -17,13 +17,16 @@ pub use server::{NonceAge, NonceIssuer, NonceKey, NonceRefusal};
 pub struct Nonce(Box<str>);
 
 /// The text is no nonce: RFC 9449, 8.1 allows one or more visible ASCII characters without `"` and
-/// `\`, and this crate at most [`Nonce::MAX_BYTES`] of them.
+/// `\`, and a limit as many as it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a nonce: 1 to 256 visible ASCII characters without quotes and backslashes are")]
+#[error(
+    "not a nonce: visible ASCII characters without quotes and backslashes are, at least one and not too many"
+)]
 pub struct MalformedNonce;
 
 impl Nonce {
-    /// The longest nonce that is kept: it travels in every proof.
+    /// The longest nonce that is taken unless a jar is told otherwise ([`JarLimits::nonce`]): it travels in
+    /// every proof.
     pub const MAX_BYTES: usize = 256;
 
     /// The value of a `DPoP-Nonce` header field.
@@ -31,7 +34,15 @@ impl Nonce {
     /// # Errors
     /// When the text is empty, too long, or holds a character outside `NQCHAR` (RFC 9449, 8.1).
     pub fn new(text: &str) -> Result<Self, MalformedNonce> {
-        let fits = (1..=Self::MAX_BYTES).contains(&text.len())
+        Self::within(text, Self::MAX_BYTES)
+    }
+
+    /// The same of up to so many bytes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn within(text: &str, most: usize) -> Result<Self, MalformedNonce> {
+        let fits = (1..=most).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
         if fits { Ok(Self(text.into())) } else { Err(MalformedNonce) }
     }

@@ -1,6 +1,6 @@
 //! What a request has to bring: one `Authorization` with the DPoP scheme and one `DPoP` header.
 //!
-//! RFC 9449, 4.3 (1), 7.1 and 7.2; DPP-20, ERR-06. This is the look at the headers; whether the proof is any
+//! RFC 9449, 4.3 (1), 7.1 and 7.2. This is the look at the headers; whether the proof is any
 //! good is asked in [`crate::form`].
 
 use std::fmt;
@@ -33,7 +33,7 @@ pub enum PresentedRefusal {
     /// More than one `Authorization`.
     #[error("there is more than one Authorization header")]
     SeveralTokens,
-    /// The Bearer scheme: a token that was stolen would do (ERR-06: `DPOP_REQUIRED`).
+    /// The Bearer scheme: a token that was stolen would do.
     #[error("the Bearer scheme is not taken, only DPoP")]
     Bearer,
     /// Another scheme.
@@ -42,7 +42,7 @@ pub enum PresentedRefusal {
     /// The DPoP scheme without a single token68 behind it (RFC 9449, 7.1).
     #[error("Authorization holds no token")]
     Token,
-    /// The DPoP scheme without a `DPoP` header (ERR-06: `DPOP_REQUIRED`).
+    /// The DPoP scheme without a `DPoP` header.
     #[error("there is no DPoP header")]
     NoProof,
     /// More than one `DPoP` header (RFC 9449, 4.3 (1)).
@@ -51,7 +51,8 @@ pub enum PresentedRefusal {
 }
 
 impl PresentedRefusal {
-    /// Whether the answer is `DPOP_REQUIRED` (ERR-06): the request could have brought a proof and did not.
+    /// Whether the request could have brought a proof and did not.
+    // ERR-06
     #[must_use]
     pub const fn is_proof_required(self) -> bool {
         matches!(self, Self::Bearer | Self::NoProof)

@@ -1,6 +1,6 @@
 //! Proofs, the client's side: RFC 9449, section 4.2.
 //!
-//! A [`Prover`] holds a key and makes a new proof for every transmission (DPP-01): a resend, a
+//! A [`Prover`] holds a key and makes a new proof for every transmission: a resend, a
 //! poll, a retry too. It knows no clock, no nonce and no token; they come with each [`ProofRequest`],
 //! so that nothing here can be stale.
 
@@ -17,7 +17,7 @@ use crate::{
     token::TokenHash,
 };
 
-/// Bytes of `jti`: 128 random bits (DPP-03 asks for 96).
+/// Bytes of `jti`: 128 random bits (RFC 9449, 4.2 asks for 96).
 const JTI: usize = 16;
 /// Characters of the claims besides method, `htu` and nonce: names, punctuation, `jti`, `iat`, `ath`.
 const CLAIMS: usize = 160;
@@ -32,10 +32,10 @@ pub struct ProofRequest<'a> {
     /// `iat`: now, on the clock of the server that is asked (`crate::clock`); its fraction is left
     /// out.
     pub iat: UnixTime,
-    /// `nonce`: the latest of this server (DPP-05), if it gave any.
+    /// `nonce`: the latest of this server, if it gave any.
     pub nonce: Option<&'a Nonce>,
     /// `ath`: the hash of the access token that goes with the proof. `None` at the token and
-    /// revocation endpoints (DPP-04).
+    /// revocation endpoints.
     pub token: Option<&'a TokenHash>,
 }
 
@@ -81,8 +81,8 @@ impl<S: ProofSigner, R: Random> Prover<S, R> {
         let mut jti = [0; JTI];
         self.random.fill(&mut jti)?;
         let nonce = nonce.map(Nonce::as_str);
-        // Nothing below holds a character that JSON escapes: not base64url, not a token, not a URL
-        // without quotes and backslashes, not a nonce.
+        // Nothing below but a host holds a character that JSON escapes: not base64url, not a token, not a path,
+        // not a nonce.
         let mut claims =
             String::with_capacity(CLAIMS + method.len() + htu.as_str().len() + nonce.map_or(0, str::len));
         claims.push_str(r#"{"jti":""#);
@@ -90,7 +90,7 @@ impl<S: ProofSigner, R: Random> Prover<S, R> {
         claims.push_str(r#"","htm":""#);
         claims.push_str(method);
         claims.push_str(r#"","htu":""#);
-        claims.push_str(htu.as_str());
+        push_htu(&mut claims, htu.as_str());
         claims.push_str(r#"","iat":"#);
         // Writing to a `String` cannot fail.
         let _ = write!(claims, "{}", iat.as_secs());
@@ -110,6 +110,14 @@ impl<S: ProofSigner, R: Random> Prover<S, R> {
         text.push_str(&self.head);
         base64url::append(&mut text, claims.as_bytes());
         Ok(text)
+    }
+}
+
+/// The URL standard has hosts with quotes; no URL has a backslash or a control character.
+fn push_htu(claims: &mut String, htu: &str) {
+    for (at, part) in htu.split('"').enumerate() {
+        claims.push_str(if at == 0 { "" } else { "\\\"" });
+        claims.push_str(part);
     }
 }
 

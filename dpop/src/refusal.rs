@@ -3,8 +3,14 @@
 //! A refusal says which rule was broken and nothing of what broke it, so it can be logged as it is.
 
 use crate::{
-    challenge::DpopChallenge, claims::ClaimRefusal, form::FormRefusal, key::KeyRefusal, live::LiveRefusal,
-    nonce::NonceRefusal, presented::PresentedRefusal,
+    challenge::{DpopChallenge, DpopError},
+    claims::ClaimRefusal,
+    form::FormRefusal,
+    key::KeyRefusal,
+    live::LiveRefusal,
+    nonce::NonceRefusal,
+    presented::PresentedRefusal,
+    token_error::TokenError,
 };
 
 /// Why a request with a proof is refused, in the order of the checks.
@@ -23,9 +29,16 @@ pub enum Refusal {
     /// The proof is for another request.
     #[error(transparent)]
     Claim(#[from] ClaimRefusal),
-    /// The proof was seen before, or there is no room for it.
+    /// The proof was seen before, there is no room for it, or nobody can tell.
     #[error(transparent)]
     Live(#[from] LiveRefusal),
+}
+
+/// What a refusal blames, whoever says it.
+enum Blame {
+    NoProof,
+    Nonce,
+    Proof,
 }
 
 impl Refusal {
@@ -41,25 +54,63 @@ impl Refusal {
             Self::Live(LiveRefusal::Replayed) => "replayed",
             Self::Live(LiveRefusal::Expired) => "expired",
             Self::Live(LiveRefusal::TooFarAhead) => "too-far-ahead",
-            Self::Live(LiveRefusal::MemberFull { .. }) => "member-full",
+            Self::Live(LiveRefusal::AccountFull { .. }) => "account-full",
+            Self::Live(LiveRefusal::SourceFull { .. }) => "source-full",
             Self::Live(LiveRefusal::Full { .. }) => "full",
+            Self::Live(LiveRefusal::Unavailable) => "store-unavailable",
         }
     }
 
-    /// The challenge to answer with (RFC 9449, 7.1 and 9; DPP-13, DPP-15, DPP-16, ERR-06 to ERR-08): without an
-    /// error where no proof came, for a nonce where only that is missing, else `invalid_dpop_proof` and which rule
-    /// was broken. `None` where the proof is good and there is no room for it, which is no matter of
-    /// authentication (ERR-09, ERR-10).
+    /// The challenge of a resource server (RFC 9449, 7.1 and 9): without an error where no proof came or the
+    /// token asks for none, for a nonce where only that is missing, else `invalid_dpop_proof` and which rule was
+    /// broken. `None` where the proof is good and there is no room for it, or nobody knows, which is no matter
+    /// of authentication.
+    // DPP-13, DPP-15, DPP-16, ERR-06 to ERR-10
     #[must_use]
     pub fn challenge(&self) -> Option<DpopChallenge> {
+        match self.blame()? {
+            Blame::NoProof => Some(DpopChallenge::required()),
+            Blame::Nonce => Some(DpopChallenge::use_nonce()),
+            Blame::Proof => Some(self.invalid()),
+        }
+    }
+
+    /// The error of a token endpoint (RFC 6749, 5.2; RFC 9449, 5 and 8), status 400; `None` as for
+    /// [`challenge`](Self::challenge).
+    #[must_use]
+    pub fn token_error(&self) -> Option<TokenError> {
+        let (error, description) = match self.blame()? {
+            Blame::Nonce => (DpopError::UseDpopNonce, None),
+            Blame::NoProof | Blame::Proof => (DpopError::InvalidDpopProof, Some(self.to_string())),
+        };
+        Some(TokenError::new(error, description.as_deref()))
+    }
+
+    /// Whether the request could have brought a token that is bound to a key, and a proof, and did not: the
+    /// Bearer scheme, no `DPoP` header, a token that is bound to no key.
+    // ERR-06
+    #[must_use]
+    pub const fn is_proof_required(&self) -> bool {
         match self {
-            Self::Presented(PresentedRefusal::SeveralProofs) | Self::Form(_) | Self::Claim(_) => {
-                Some(self.invalid())
-            }
-            Self::Live(LiveRefusal::MemberFull { .. } | LiveRefusal::Full { .. }) => None,
-            Self::Live(_) => Some(self.invalid()),
-            Self::Presented(_) => Some(DpopChallenge::required()),
-            Self::Nonce(_) => Some(DpopChallenge::use_nonce()),
+            Self::Presented(refusal) => refusal.is_proof_required(),
+            Self::Claim(refusal) => matches!(refusal, ClaimRefusal::NotBound),
+            Self::Form(_) | Self::Nonce(_) | Self::Live(_) => false,
+        }
+    }
+
+    /// What to blame; nothing about the request where there is only no room.
+    const fn blame(&self) -> Option<Blame> {
+        match self {
+            Self::Presented(PresentedRefusal::SeveralProofs) | Self::Form(_) => Some(Blame::Proof),
+            Self::Presented(_) | Self::Claim(ClaimRefusal::NotBound) => Some(Blame::NoProof),
+            Self::Nonce(_) => Some(Blame::Nonce),
+            Self::Live(
+                LiveRefusal::AccountFull { .. }
+                | LiveRefusal::SourceFull { .. }
+                | LiveRefusal::Full { .. }
+                | LiveRefusal::Unavailable,
+            ) => None,
+            Self::Claim(_) | Self::Live(_) => Some(Blame::Proof),
         }
     }
 
@@ -123,6 +174,7 @@ const fn claim(refusal: ClaimRefusal) -> &'static str {
         ClaimRefusal::IatMalformed => "iat-malformed",
         ClaimRefusal::Old => "iat-old",
         ClaimRefusal::Early => "iat-early",
+        ClaimRefusal::NotBound => "not-bound",
         ClaimRefusal::Key => "key",
         ClaimRefusal::AthMissing => "ath-missing",
         ClaimRefusal::Ath => "ath",
@@ -141,7 +193,7 @@ mod tests {
     fn all() -> Vec<Refusal> {
         use ClaimRefusal::{
             Ath, AthMissing, Early, Htm, HtmMissing, Htu, HtuMissing, IatMalformed, IatMissing, Jti,
-            JtiMissing, Key, Old,
+            JtiMissing, Key, NotBound, Old,
         };
         use FormRefusal::{
             Alg, AlgMissing, ClaimsEncoding, ClaimsJson, ClaimsRepeated, Critical, HeaderEncoding,
@@ -182,6 +234,7 @@ mod tests {
             IatMalformed,
             Old,
             Early,
+            NotBound,
             Key,
             AthMissing,
             Ath,
@@ -192,8 +245,10 @@ mod tests {
             LiveRefusal::Replayed,
             LiveRefusal::Expired,
             LiveRefusal::TooFarAhead,
-            LiveRefusal::MemberFull { wait },
+            LiveRefusal::AccountFull { wait },
+            LiveRefusal::SourceFull { wait },
             LiveRefusal::Full { wait },
+            LiveRefusal::Unavailable,
         ];
         let nonces = [NonceRefusal::Missing, NonceRefusal::Foreign];
         let mut all: Vec<Refusal> = presented.map(Refusal::from).to_vec();
@@ -210,7 +265,7 @@ mod tests {
         let all = all();
         let words: HashSet<_> = all.iter().map(Refusal::reason).collect();
         let sentences: HashSet<_> = all.iter().map(ToString::to_string).collect();
-        assert_eq!((all.len(), words.len(), sentences.len()), (52, 52, 52));
+        assert_eq!((all.len(), words.len(), sentences.len()), (55, 55, 55));
         for word in words {
             assert!(
                 word.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -242,13 +297,47 @@ mod tests {
                 r#"DPoP algs="ES256", error="invalid_dpop_proof", error_description="this jti was used before""#,
             ),
         );
-        check(LiveRefusal::MemberFull { wait }.into(), None);
+        check(ClaimRefusal::NotBound.into(), Some(r#"DPoP algs="ES256""#));
+        check(LiveRefusal::AccountFull { wait }.into(), None);
+        check(LiveRefusal::SourceFull { wait }.into(), None);
         check(LiveRefusal::Full { wait }.into(), None);
+        check(LiveRefusal::Unavailable.into(), None);
         for refusal in all() {
-            let invalid = matches!(refusal, Refusal::Form(_) | Refusal::Claim(_));
+            let not_bound = Refusal::from(ClaimRefusal::NotBound);
+            let invalid = matches!(refusal, Refusal::Form(_) | Refusal::Claim(_)) && refusal != not_bound;
             let text = refusal.challenge().map(|challenge| challenge.to_string()).unwrap_or_default();
             let sentence = format!(r#"error="invalid_dpop_proof", error_description="{refusal}""#);
             assert_eq!(text.contains(&sentence), invalid || text.contains("invalid"), "{refusal:?}");
+        }
+    }
+
+    /// ERR-06: `DPOP_REQUIRED`.
+    #[test]
+    fn which_of_them_ask_for_a_bound_token_and_a_proof() {
+        let required: Vec<_> = all().into_iter().filter(Refusal::is_proof_required).collect();
+        let expect: [Refusal; 3] = [
+            PresentedRefusal::Bearer.into(),
+            PresentedRefusal::NoProof.into(),
+            ClaimRefusal::NotBound.into(),
+        ];
+        assert_eq!(required, expect);
+    }
+
+    /// DPP-17: what a token endpoint says is what a client reads, and as much as a challenge would say.
+    #[test]
+    fn each_has_its_error_at_the_token_endpoint() {
+        for refusal in all() {
+            let error = refusal.token_error();
+            assert_eq!(error.is_some(), refusal.challenge().is_some(), "{refusal:?}");
+            let Some(error) = error else { continue };
+            assert_eq!(TokenError::read(error.to_json().as_bytes()).as_ref(), Some(&error));
+            let (nonce, said) = (matches!(refusal, Refusal::Nonce(_)), error.description());
+            let expect = if nonce {
+                (DpopError::UseDpopNonce, None)
+            } else {
+                (DpopError::InvalidDpopProof, Some(refusal.to_string()))
+            };
+            assert_eq!((error.error(), said), (&expect.0, expect.1.as_deref()), "{refusal:?}");
         }
     }
 }

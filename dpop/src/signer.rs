@@ -4,17 +4,11 @@
 //! a TPM or a remote service implements [`ProofSigner`]; keys in memory come with a backend
 //! ([`crate::backend`]).
 
-use std::{
-    error::Error,
-    fmt,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{error::Error, fmt, sync::Arc};
 
-use crate::key::PublicKey;
+use crate::{key::PublicKey, pending::Pending};
 
-/// Whoever holds an installation's private key.
+/// Whoever holds a client's private key.
 ///
 /// There is no "sign this" for strangers in it: [`crate::Prover`] decides what is signed
 /// (RFC 9449, 11.4 and 11.5).
@@ -24,8 +18,8 @@ pub trait ProofSigner: Send + Sync {
 
     /// An ES256 signature over the SHA-256 of the message.
     ///
-    /// Keys in memory answer at once ([`Signing::ready`]); others may take their time
-    /// ([`Signing::later`]). Key stores that answer in DER are translated by [`Signature::from_der`].
+    /// Keys in memory answer at once ([`Pending::ready`]); others may take their time
+    /// ([`Pending::later`]). Key stores that answer in DER are translated by [`Signature::from_der`].
     fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a>;
 }
 
@@ -94,7 +88,7 @@ impl<V: Verifier + ?Sized> Verifier for &V {
     }
 }
 
-/// An ES256 signature in JWS form: r and s, 32 bytes each, the highest first (DPP-06; RFC 7518, 3.4).
+/// An ES256 signature in JWS form: r and s, 32 bytes each, the highest first (RFC 7518, 3.4).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature([u8; 64]);
 
@@ -156,49 +150,7 @@ impl fmt::Debug for Signature {
 }
 
 /// A signature that is there, or on its way.
-#[must_use = "a signature is made when it is awaited"]
-pub struct Signing<'a>(State<'a>);
-
-type Later<'a> = Pin<Box<dyn Future<Output = Result<Signature, SignError>> + Send + 'a>>;
-
-enum State<'a> {
-    Ready(Option<Result<Signature, SignError>>),
-    Later(Later<'a>),
-}
-
-impl<'a> Signing<'a> {
-    /// A signature that is there. Costs no allocation.
-    pub fn ready(signature: Result<Signature, SignError>) -> Self {
-        Self(State::Ready(Some(signature)))
-    }
-
-    /// A signature that somebody else makes.
-    pub fn later(signature: impl Future<Output = Result<Signature, SignError>> + Send + 'a) -> Self {
-        Self(State::Later(Box::pin(signature)))
-    }
-}
-
-/// # Panics
-/// When it is polled after it was ready, as futures may.
-impl Future for Signing<'_> {
-    type Output = Result<Signature, SignError>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.get_mut().0 {
-            State::Ready(signature) => Poll::Ready(signature.take().expect("not polled again")),
-            State::Later(signature) => signature.as_mut().poll(context),
-        }
-    }
-}
-
-impl fmt::Debug for Signing<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            State::Ready(_) => "Signing(ready)",
-            State::Later(_) => "Signing(later)",
-        })
-    }
-}
+pub type Signing<'a> = Pending<'a, Result<Signature, SignError>>;
 
 /// The key did not sign: the store is locked, the token removed, the generator failed.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,9 @@
-//! `htu`: the address that a proof is for, without query and fragment (RFC 9449, 4.2; DPP-08).
+//! `htu`: the address that a proof is for, without query and fragment (RFC 9449, 4.2).
 //!
 //! The client writes an [`Htu`] from the URL it is about to request, the server compares it as plain
-//! text with its [`Target`]. RFC 9449, 4.3 would let a server normalise both sides; this API does not, so
-//! both sides have to agree on one spelling, and that is made here and nowhere else.
+//! text with its [`Target`]. RFC 9449, 4.3 would let a server normalise both sides; this crate does not, so
+//! both sides have to agree on one spelling, and that is made here and nowhere else. It is the one in which the
+//! `url` crate, and every other that follows the URL standard of browsers, writes an address.
 
 use std::fmt;
 
@@ -19,8 +20,8 @@ pub struct Origin(Box<str>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlRefusal {
-    /// A character that no URL holds (RFC 3986): a space, a quote, a control character, one outside
-    /// ASCII. Hosts in other scripts are written in Punycode, paths with `%`.
+    /// A character before query and fragment that no URL holds there: a space, a quote, a control character, one
+    /// outside ASCII. Hosts in other scripts are written in Punycode, paths with `%`.
     #[error("the URL holds a character that has to be encoded")]
     Character,
     /// It does not begin with `http://` or `https://`.
@@ -29,10 +30,10 @@ pub enum UrlRefusal {
     /// It has no host, or one that is none.
     #[error("the URL has no host")]
     Host,
-    /// The port is no number from 1 to 65535.
-    #[error("the port is no number from 1 to 65535")]
+    /// The port is no number up to 65535.
+    #[error("the port is no number up to 65535")]
     Port,
-    /// It names a user: such a URL is never a proof's.
+    /// It names a user: nobody may send such a URL (RFC 9110, 4.2.4), so it is never a proof's.
     #[error("the URL names a user")]
     User,
     /// An origin has no path, query and fragment.
@@ -44,13 +45,13 @@ impl Htu {
     /// The `htu` of a request to this URL.
     ///
     /// The path is taken as it stands (same percent-encoding, same trailing slash), so the URL has to be
-    /// the one that is sent: after whatever the HTTP client does to it. An absent path is `/`.
+    /// the one that is sent: after whatever the HTTP client does to it. An absent path is `/`. Query and
+    /// fragment are not looked at, whatever they hold.
     ///
     /// # Errors
-    /// When the text is no absolute `http` or `https` URL.
+    /// When the text is no absolute `http` or `https` URL, or names a user.
     pub fn of(url: &str) -> Result<Self, UrlRefusal> {
-        let (mut text, rest) = origin(url)?;
-        let path = path(rest);
+        let (mut text, path) = origin(before_query(url))?;
         text.push_str(if path.is_empty() { "/" } else { path });
         Ok(Self(text.into()))
     }
@@ -76,8 +77,13 @@ impl Origin {
     /// # Errors
     /// When the text is no absolute `http` or `https` URL, or has more than an origin.
     pub fn of(url: &str) -> Result<Self, UrlRefusal> {
-        let (text, rest) = origin(url)?;
-        if matches!(rest, "" | "/") { Ok(Self(text.into())) } else { Err(UrlRefusal::Path) }
+        let address = before_query(url);
+        let (text, path) = origin(address)?;
+        if matches!(path, "" | "/") && address.len() == url.len() {
+            Ok(Self(text.into()))
+        } else {
+            Err(UrlRefusal::Path)
+        }
     }
 
     /// The text, without a slash at its end.
@@ -87,20 +93,23 @@ impl Origin {
     }
 }
 
-/// Scheme and authority in their one spelling, and what follows them.
-fn origin(url: &str) -> Result<(String, &str), UrlRefusal> {
-    if !url.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte)) {
+/// Scheme and authority in their one spelling, and the path, of a URL without query and fragment.
+fn origin(address: &str) -> Result<(String, &str), UrlRefusal> {
+    if !address.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\\".contains(&byte)) {
         return Err(UrlRefusal::Character);
     }
-    let (scheme, rest) = url.split_once("://").ok_or(UrlRefusal::Scheme)?;
+    let (scheme, rest) = address.split_once("://").ok_or(UrlRefusal::Scheme)?;
     let scheme = scheme.to_ascii_lowercase();
     let own_port = match scheme.as_str() {
         "https" => 443,
         "http" => 80,
         _ => return Err(UrlRefusal::Scheme),
     };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, rest) = rest.split_at(end);
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // The URL standard encodes these in a path, and refuses those in a host.
+    if path.contains(['"', '`', '{', '}']) || authority.contains(['^', '|']) {
+        return Err(UrlRefusal::Character);
+    }
     if authority.contains('@') {
         return Err(UrlRefusal::User);
     }
@@ -109,7 +118,7 @@ fn origin(url: &str) -> Result<(String, &str), UrlRefusal> {
     if let Some(port) = port.filter(|port| *port != own_port) {
         text.push_str(&format!(":{port}"));
     }
-    Ok((text, rest))
+    Ok((text, path))
 }
 
 /// RFC 3986, 3.2.2 and 3.2.3; the port may be empty.
@@ -132,8 +141,8 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlRefusal> {
         None if port.is_empty() => Ok((host, None)),
         Some("") => Ok((host, None)),
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => match digits.parse() {
-            Ok(port @ 1..) => Ok((host, Some(port))),
-            _ => Err(UrlRefusal::Port),
+            Ok(port) => Ok((host, Some(port))),
+            Err(_) => Err(UrlRefusal::Port),
         },
         Some(_) => Err(UrlRefusal::Port),
         None => Err(UrlRefusal::Host),
@@ -141,8 +150,8 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlRefusal> {
 }
 
 /// All before the query and the fragment.
-fn path(rest: &str) -> &str {
-    rest.find(['?', '#']).map_or(rest, |end| &rest[..end])
+fn before_query(url: &str) -> &str {
+    url.find(['?', '#']).map_or(url, |end| &url[..end])
 }
 
 impl fmt::Display for Htu {
@@ -175,7 +184,7 @@ pub enum Target<'a> {
     /// This URL: an endpoint that the server announces, such as the token endpoint's.
     Url(&'a Htu),
     /// The server's origin and the path of the request line, exactly as it came; a query behind it is
-    /// not compared. Nothing of the request's own `Host` goes into it (A29).
+    /// not compared. Nothing of the request's own `Host` goes into it.
     Request(&'a Origin, &'a str),
 }
 
@@ -185,7 +194,7 @@ impl Target<'_> {
     pub fn is(&self, htu: &str) -> bool {
         match self {
             Self::Url(url) => url.as_str() == htu,
-            Self::Request(origin, sent) => htu.strip_prefix(origin.as_str()) == Some(path(sent)),
+            Self::Request(origin, sent) => htu.strip_prefix(origin.as_str()) == Some(before_query(sent)),
         }
     }
 }
@@ -222,6 +231,11 @@ mod tests {
             ("https://gateway.example//a/../b", "https://gateway.example//a/../b"),
             ("https://gateway.example/%7Ea%2f~", "https://gateway.example/%7Ea%2f~"),
             ("https://gateway.example/a:b@c", "https://gateway.example/a:b@c"),
+            ("https://gateway.example/a|b^c", "https://gateway.example/a|b^c"),
+            ("https://gateway.example/a?b={\"c\": \\ ä}\n", "https://gateway.example/a"),
+            ("https://gateway.example/a#b c", "https://gateway.example/a"),
+            ("https://gateway.example:0/a", "https://gateway.example:0/a"),
+            ("https://a\"`{b}/", "https://a\"`{b}/"),
         ] {
             check(url, Ok(htu));
         }
@@ -242,7 +256,6 @@ mod tests {
             ("https://[]/a", Host),
             ("https://[::1]x/a", Host),
             ("https://a]b/", Host),
-            ("https://gateway.example:0/a", Port),
             ("https://gateway.example:65536/a", Port),
             ("https://gateway.example:+1/a", Port),
             ("https://gateway.example:1:2/a", Port),
@@ -250,6 +263,12 @@ mod tests {
             ("https://gateway.example@other.example/a", User),
             ("https://gateway.example/a b", Character),
             ("https://gateway.example/\"", Character),
+            ("https://gateway.example/{a}", Character),
+            ("https://gateway.example/`", Character),
+            ("https://gateway|example/", Character),
+            ("https://gateway^example/", Character),
+            ("https://gateway.example/<a>", Character),
+            ("https://gateway.example/ä?", Character),
             ("https://gateway.example/\\a", Character),
             ("https://gateway.example/\n", Character),
             ("https://gateway.example/\0", Character),
@@ -267,6 +286,8 @@ mod tests {
             ("http://127.0.0.1:8080", Ok("http://127.0.0.1:8080")),
             ("https://gateway.example/a", Err(UrlRefusal::Path)),
             ("https://gateway.example?a", Err(UrlRefusal::Path)),
+            ("https://gateway.example/?", Err(UrlRefusal::Path)),
+            ("https://gateway.example#", Err(UrlRefusal::Path)),
             ("gateway.example", Err(UrlRefusal::Scheme)),
         ] {
             assert_eq!(Origin::of(url).as_ref().map(Origin::as_str), origin.as_ref().copied(), "{url}");

@@ -81,7 +81,9 @@ impl fmt::Display for UnixTime {
 
 /// How far `iat` may be from the verifier's own time, both bounds included.
 ///
-/// RFC 9449, 4.3 (11) and 11.1 leave the window to the server.
+/// RFC 9449, 4.3 (11) and 11.1 leave the window to the server: seconds, or a few minutes. A server has one for
+/// all its proofs, and it belongs to the store of those that were accepted
+/// ([`ReplayStore::window`](crate::ReplayStore::window)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     /// How old a proof may be.
@@ -90,15 +92,47 @@ pub struct Window {
     pub future: Duration,
 }
 
-impl Window {
-    /// The gateway's: 30 s either side.
-    pub const GATEWAY: Self = Self::seconds(30, 30);
-    /// The identity provider's: from 25 s before to 15 s after (decision A40).
-    pub const IDENTITY_PROVIDER: Self = Self::seconds(25, 15);
+/// Where an `iat` lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// Too far in the past.
+    Old,
+    /// In the window.
+    Within,
+    /// Too far in the future.
+    Early,
+}
 
+impl Window {
     /// A window of whole seconds.
     #[must_use]
     pub const fn seconds(past: u64, future: u64) -> Self {
         Self { past: Duration::from_secs(past), future: Duration::from_secs(future) }
+    }
+
+    /// Where an `iat` lies. Both bounds count; the verifier's fraction of a second does, too.
+    pub(crate) fn timing(self, iat: u64, now: UnixTime) -> Timing {
+        let iat = UnixTime::from_secs(iat);
+        if now.saturating_since(iat) > self.past {
+            Timing::Old
+        } else if iat.saturating_since(now) > self.future {
+            Timing::Early
+        } else {
+            Timing::Within
+        }
+    }
+
+    /// From `now` to the first moment after the end of a proof: the end itself still counts, and time is in
+    /// nanoseconds.
+    pub(crate) fn wait(self, iat: u64, now: UnixTime) -> Duration {
+        let end = UnixTime::from_secs(iat) + self.past;
+        end.saturating_since(now).saturating_add(Duration::from_nanos(1))
+    }
+}
+
+/// 30 s either side: room for a clock that is a little off and a slow way, and little to remember.
+impl Default for Window {
+    fn default() -> Self {
+        Self::seconds(30, 30)
     }
 }

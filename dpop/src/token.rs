@@ -41,7 +41,7 @@ impl AccessToken {
         &self.hash
     }
 
-    /// The value of `Authorization` (DPP-20): mark it as sensitive where the HTTP library can.
+    /// The value of `Authorization`: mark it as sensitive where the HTTP library can.
     #[must_use]
     pub fn authorization(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("DPoP {}", self.text.as_str()))
@@ -55,7 +55,7 @@ impl fmt::Debug for AccessToken {
     }
 }
 
-/// `ath`: SHA-256 of the access token's ASCII bytes in base64url without padding, 43 characters (DPP-04).
+/// `ath`: SHA-256 of the access token's ASCII bytes in base64url without padding, 43 characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash([u8; 32]);
 

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use exchange_dpop::{
-    Challenge, DpopChallenge, UnixTime, Window,
+use dpop_bound::{
+    Challenge, DpopChallenge, TokenError, UnixTime, Window,
     clock::{Observation, Reading, ServerClock, parse_date},
 };
 
-/// Reads the bytes as one line, and as one line each of several.
+/// Reads the bytes as one line, as one line each of several, and as the body of a token endpoint's answer.
 pub fn run(data: &[u8]) {
+    if let Some(error) = TokenError::read(data) {
+        assert_eq!(TokenError::read(error.to_json().as_bytes()), Some(error));
+    }
     let tolerant = Challenge::parse_lines([data]);
     if let Ok(strict) = Challenge::parse_line(data) {
         assert_eq!(tolerant, strict, "what is well-formed is read alike");
@@ -38,5 +41,5 @@ fn clock(date: UnixTime) {
     clock.observe(&observation);
     let estimate = clock.now(reading(2));
     assert!(estimate.uncertainty <= Duration::from_secs(4));
-    let _ = clock.iat(reading(3), Window::IDENTITY_PROVIDER);
+    let _ = clock.iat(reading(3), Window::seconds(25, 15));
 }

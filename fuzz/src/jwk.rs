@@ -1,6 +1,6 @@
 //! Public keys and signatures as others write them.
 
-use exchange_dpop::{PublicKey, Signature, Thumbprint};
+use dpop_bound::{PublicKey, Signature, Thumbprint};
 
 /// Reads the bytes as a JWK, as a point and as a signature in DER.
 pub fn run(data: &[u8]) {

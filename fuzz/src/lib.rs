@@ -23,5 +23,6 @@ pub mod nonce;
 pub mod patterns;
 pub mod proof;
 pub mod server;
+pub mod session;
 pub mod types;
 pub mod url;

@@ -1,6 +1,6 @@
 //! Nonces, as clients send them and as servers hand them out.
 
-use exchange_dpop::{
+use dpop_bound::{
     Nonce, NonceIssuer, NonceJar, UnixTime,
     nonce::{NonceKey, SavedNonces},
 };

@@ -1,9 +1,9 @@
 //! DPoP proofs: what the gateway reads before it knows anybody.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use exchange_dpop::{
-    Es256, Expected, Htu, PublicKey, Signature, SignedProof, Target, TokenHash, UnixTime, Verifier, Window,
-    form::MAX_BYTES,
+use dpop_bound::{
+    Binding, Es256, Expected, Htu, PublicKey, Signature, SignedProof, Target, TokenHash, UnixTime, Verifier,
+    Window, form::Limits,
 };
 
 /// Takes every signature, so that what is behind it is reached.
@@ -29,15 +29,15 @@ fn read(proof: &str) {
         assert!(SignedProof::read(proof, &Es256).is_err(), "what is no proof for one is none for any");
         return;
     };
-    assert!(proof.len() <= MAX_BYTES && proof.split('.').count() == 3);
+    assert!(proof.len() <= Limits::default().proof && proof.split('.').count() == 3);
+    let own = *signed.thumbprint();
     let url = Htu::of("https://gateway.example/a").expect("a URL");
     let expected = Expected {
         method: "GET",
         target: Target::Url(&url),
         now: UnixTime::from_secs(1_790_000_000),
-        window: Window::GATEWAY,
-        key: None,
-        token: Some(&TokenHash::of("token")),
+        window: Window::seconds(30, 30),
+        binding: Binding::Token { hash: &TokenHash::of("token"), jkt: Some(&own) },
     };
     if let Ok(checked) = signed.check(&expected) {
         assert!((16..=256).contains(&checked.jti().len()));

@@ -123,7 +123,7 @@ Examples:
     /// Installs `jose` by npm and `jwcrypto` by pip into target/oracles, unless they are there. Each judges
     /// the proofs of dpop/vectors/ours.json, which has to come out as the file says, but for the cases that
     /// dpop/vectors/differences.json names; and makes proofs of its own, good ones and broken ones, which the
-    /// verifier of `exchange-dpop` has to answer as their file says.
+    /// verifier of `dpop-bound` has to answer as their file says.
     #[command(after_help = "Exit codes:
   0  all agree, but for the known differences
   1  they do not: a new difference, a known one that is none, one of their proofs answered otherwise

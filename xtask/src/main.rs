@@ -1,8 +1,8 @@
 //! `cargo xtask …`: the commands of those who work on this repository.
 //!
 //! Each command is a module: it decides over plain data and prints at its end. What they share is
-//! the repository as a list of files ([`repository`]), what is wrong with it ([`problem`]) and the
-//! colours ([`style`]). There are no integration tests: they would link this program again while
+//! the repository as a list of files ([`repository`]), what is wrong with it ([`problem`]), programs that
+//! they run ([`program`]) and the colours ([`style`]). There are no integration tests: they would link this program again while
 //! it runs, which Windows refuses.
 
 mod ci;
@@ -11,6 +11,7 @@ mod compare;
 mod drift;
 mod oracles;
 mod problem;
+mod program;
 mod regen;
 mod repository;
 mod style;

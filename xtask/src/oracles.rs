@@ -2,7 +2,7 @@
 //!
 //! `jose` (JavaScript) and `jwcrypto` (Python) are installed below `target/` ([`tools`]). Their scripts in
 //! `dpop/vectors/` judge `ours.json` and make proofs of their own; what they say is compared with the answers
-//! and the known differences ([`compare`]), their proofs are put to the example `judge` of `exchange-dpop`.
+//! and the known differences ([`compare`]), their proofs are put to the example `judge` of `dpop-bound`.
 //! What comes of it is shown by [`mod@print`]. Nothing else needs either language.
 
 mod compare;
@@ -21,6 +21,7 @@ use self::{
 use crate::{
     Verdict,
     cli::OraclesArgs,
+    program,
     style::{FAINT, HEAD, complain},
     test,
 };
@@ -99,14 +100,14 @@ fn ask(oracle: Oracle, args: &OraclesArgs, root: &Path) -> Result<Outcome, Strin
 /// What the example says of a file; the cases that it answers otherwise than the file does.
 fn judge(root: &Path, file: &Path, made: &Vectors) -> Result<Vec<String>, String> {
     let mut command = test::cargo();
-    command.args(["run", "--quiet", "-p", "exchange-dpop", "--all-features", "--example", "judge", "--"]);
+    command.args(["run", "--quiet", "-p", "dpop-bound", "--all-features", "--example", "judge", "--"]);
     let output = command.arg(file).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
-    let (said, complaint) = (tools::text(&output.stdout), tools::text(&output.stderr));
+    let (said, complaint) = (program::text(&output.stdout), program::text(&output.stderr));
     let words: BTreeMap<&str, &str> = said.lines().filter_map(|line| line.rsplit_once(": ")).collect();
     // What the compiler refuses ends with 101 and without an answer.
     if !matches!(output.status.code(), Some(0 | 1)) || said.lines().count() != made.cases.len() {
-        return Err(format!("the example `judge` of exchange-dpop did not answer:\n{complaint}"));
+        return Err(format!("the example `judge` of dpop-bound did not answer:\n{complaint}"));
     }
     Ok(compare::answered_otherwise(&made.cases, &words))
 }

@@ -1,8 +1,8 @@
 //! One call, as a client makes it and a gateway checks it: what the benchmarks of proofs share.
 
-use exchange_dpop::{
-    AccessToken, Expected, Htu, Nonce, Origin, ProofRequest, SignedProof, Target, Thumbprint, UnixTime,
-    Verifier, Window,
+use dpop_bound::{
+    AccessToken, Binding, Expected, Htu, Nonce, Origin, ProofRequest, SignedProof, Target, Thumbprint,
+    UnixTime, Verifier, Window,
     nonce::{NonceIssuer, NonceKey},
 };
 
@@ -50,11 +50,10 @@ impl Call {
             method: "POST",
             target: Target::Request(&self.origin, PATH),
             now: NOW,
-            window: Window::GATEWAY,
-            key: Some(key),
-            token: Some(self.token.hash()),
+            window: Window::default(),
+            binding: Binding::Token { hash: self.token.hash(), jkt: Some(key) },
         };
-        signed.check(&expected).unwrap();
+        let _ = signed.check(&expected).unwrap();
     }
 }
 

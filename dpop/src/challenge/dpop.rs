@@ -27,9 +27,9 @@ pub struct DpopChallenge {
 #[non_exhaustive]
 pub enum DpopError {
     /// `use_dpop_nonce`: repeat the request once, with a proof that carries the answer's nonce
-    /// (RFC 9449, 8 and 9; ERR-07).
+    /// (RFC 9449, 8 and 9).
     UseDpopNonce,
-    /// `invalid_dpop_proof`: the proof does not hold (RFC 9449, 5 and 7.1; ERR-08).
+    /// `invalid_dpop_proof`: the proof does not hold (RFC 9449, 5 and 7.1).
     InvalidDpopProof,
     /// `invalid_token`: the token does not hold, or is bound to another key (RFC 9449, 7.1).
     InvalidToken,
@@ -73,14 +73,14 @@ impl DpopChallenge {
         Self { algs: Some(ALGS.into()), ..Self::default() }
     }
 
-    /// A server's challenge for a nonce (RFC 9449, 9; DPP-13). The nonce itself goes into
+    /// A server's challenge for a nonce (RFC 9449, 9). The nonce itself goes into
     /// `DPoP-Nonce`.
     #[must_use]
     pub fn use_nonce() -> Self {
         Self { error: Some(DpopError::UseDpopNonce), ..Self::required() }
     }
 
-    /// A server's refusal of a proof, and why (RFC 9449, 7.1; DPP-15, DPP-16).
+    /// A server's refusal of a proof, and why (RFC 9449, 7.1).
     ///
     /// # Errors
     /// When the description holds anything but printable ASCII without `"` and `\` (RFC 6750, 3).

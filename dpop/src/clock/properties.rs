@@ -3,7 +3,7 @@
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    tests::{HOUR, MILLI, MINUTE, SECOND, World},
+    tests::{GATEWAY, HOUR, MILLI, MINUTE, PROVIDER, SECOND, World},
     *,
 };
 use crate::Attempt;
@@ -75,7 +75,7 @@ proptest! {
                 Event::StepWall(by) => world.step_wall(by),
                 Event::Answer(there, back) => {
                     let answer = world.answer(there, back).unwrap();
-                    let before = clock.anchor.map(|anchor| anchor.run_to(answer.received()).bounds);
+                    let before = clock.anchor.map(|anchor| anchor.run_to(answer.received(), Tolerance::default()).bounds);
                     clock.observe(&answer);
                     prop_assert_eq!(clock.contradictions(), 0);
                     let bounds = clock.anchor.unwrap().server;
@@ -87,7 +87,7 @@ proptest! {
             }
             if let Some(anchor) = clock.anchor {
                 let truth = Interval::starting(world.server().since_epoch(), Duration::ZERO);
-                let bounds = anchor.run_to(world.reading()).bounds;
+                let bounds = anchor.run_to(world.reading(), Tolerance::default()).bounds;
                 prop_assert!(bounds.intersection(truth).is_some());
                 let estimate = clock.now(world.reading());
                 let reach = truth.reach_from(nanos(estimate.time.since_epoch()));
@@ -112,8 +112,8 @@ proptest! {
             let mut clock = ServerClock::default();
             clock.observe(&world.answer(there, back).unwrap());
             world.pass(idle);
-            prop_assert!(world.accepts(&clock, Window::GATEWAY, next));
-            prop_assert!(world.accepts(&clock, Window::IDENTITY_PROVIDER, next));
+            prop_assert!(world.accepts(&clock, GATEWAY, next));
+            prop_assert!(world.accepts(&clock, PROVIDER, next));
         }
     }
 
@@ -124,7 +124,7 @@ proptest! {
         there in 0..5 * SECOND,
         back in 0..5 * SECOND,
     ) {
-        for window in [Window::GATEWAY, Window::IDENTITY_PROVIDER] {
+        for window in [GATEWAY, PROVIDER] {
             let mut world = World::ahead(offset);
             let mut clock = ServerClock::default();
             let sent_iat = clock.iat(world.reading(), window);

@@ -1,8 +1,8 @@
-//! Whether a refusal was about time: no answer says so (A30), but its `Date` tells (DPP-10, ERR-08).
+//! Whether a refusal was about time: no answer says so, but its `Date` tells.
 
 use std::time::Duration;
 
-use super::{CORRECTED_BEYOND, Observation, ServerClock, duration, nanos};
+use super::{Observation, ServerClock, duration, nanos};
 use crate::{Attempt, UnixTime, Window};
 
 /// What to do after `invalid_dpop_proof`, as far as time is concerned.
@@ -13,7 +13,7 @@ pub enum AfterRefusal {
     RetryWithCorrectedClock,
     /// The `iat` was right; something else is wrong.
     NotTheClock,
-    /// The member has to synchronise the clock of the machine; sending again would not help.
+    /// Somebody has to set the clock of the machine; sending again would not help.
     ClockUnsynchronised(ClockDoubt),
 }
 
@@ -36,11 +36,7 @@ pub enum ClockDoubt {
 }
 
 impl ServerClock {
-    /// So many answers in a row that contradict what was known are too many: a stepped clock
-    /// makes one, a single answer from a cache two.
-    pub const CONTRADICTIONS: u32 = 3;
-
-    /// What to do after a refusal that may be about time (DPP-10).
+    /// What to do after a refusal that may be about time.
     ///
     /// `sent_iat` is that of the refused proof, `observation` what the refusal tells of the
     /// server's clock, already taken in by [`observe`](Self::observe), and `None` when it tells
@@ -61,7 +57,7 @@ impl ServerClock {
         let Some(observation) = observation else {
             return ClockUnsynchronised(ClockDoubt::NoDate);
         };
-        if self.contradictions >= Self::CONTRADICTIONS {
+        if self.contradictions >= self.tolerance.contradictions {
             return ClockUnsynchronised(ClockDoubt::Contradictions);
         }
         let half = duration((nanos(window.past) + nanos(window.future)) / 2);
@@ -75,10 +71,11 @@ impl ServerClock {
     }
 
     /// Whether the clock, with what the refusal tells, would have given another `iat`. A
-    /// correction is of more than 2 s and whole seconds are left of it, so of 2 s at the least.
+    /// correction is of more than is tolerated and whole seconds are left of it, so of as many at the least.
     fn is_corrected(&self, sent_iat: UnixTime, observation: &Observation, window: Window) -> bool {
         let iat = self.iat(observation.sent(), window);
-        iat.saturating_since(sent_iat).max(sent_iat.saturating_since(iat)) >= CORRECTED_BEYOND
+        iat.saturating_since(sent_iat).max(sent_iat.saturating_since(iat))
+            >= self.tolerance.corrected_beyond.max(Duration::from_secs(1))
     }
 }
 

@@ -1,40 +1,41 @@
-//! The ends of forgotten records: what keeps a forgotten proof from being accepted again when the clock
-//! steps back (RFC 9449, 11.1). A few spans of time; which records they had is not known any more.
+//! The times of forgotten records: what keeps a forgotten proof from being accepted again when the clock
+//! steps back, or the window is widened (RFC 9449, 11.1). A few spans; which records they had is not known any
+//! more.
 
-use crate::UnixTime;
+use super::Held;
 
-/// At most [`Forgotten::SPANS`] closed spans, in order and apart, that hold every end ever added.
+/// At most [`Forgotten::SPANS`] closed spans of `iat`, in order and apart, that hold every one ever added.
 ///
-/// Between two ends of one span may lie times that were never added. Spans of the past are joined first,
-/// for there nothing counts anyway, and of those, as of the others, the closest. So an end that lies an
+/// Between two of one span may lie times that were never added. Spans of the past are joined first,
+/// for there nothing counts anyway, and of those, as of the others, the closest. So a time that lies an
 /// hour ahead stays by itself, however long it was quiet before.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten(Vec<Span>);
 
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    first: UnixTime,
-    last: UnixTime,
+    first: u64,
+    last: u64,
 }
 
 impl Forgotten {
     /// One for the past, and room for one clock accident more than any machine should have.
     pub(super) const SPANS: usize = 8;
 
-    /// Whether a record with this end may have been forgotten.
-    pub(super) fn contains(&self, end: UnixTime) -> bool {
-        self.0.iter().any(|span| span.first <= end && end <= span.last)
+    /// Whether a record with this `iat` may have been forgotten.
+    pub(super) fn contains(&self, iat: u64) -> bool {
+        self.0.iter().any(|span| (span.first..=span.last).contains(&iat))
     }
 
-    /// Adds the end of a record that is forgotten `now`.
-    pub(super) fn add(&mut self, end: UnixTime, now: UnixTime) {
-        if self.contains(end) {
+    /// Adds the time of a record that is not held any more.
+    pub(super) fn add(&mut self, iat: u64, held: Held) {
+        if self.contains(iat) {
             return;
         }
-        let at = self.0.partition_point(|span| span.last < end);
-        self.0.insert(at, Span { first: end, last: end });
+        let at = self.0.partition_point(|span| span.last < iat);
+        self.0.insert(at, Span { first: iat, last: iat });
         if self.0.len() > Self::SPANS {
-            self.join_two(now);
+            self.join_two(held);
         }
     }
 
@@ -43,9 +44,9 @@ impl Forgotten {
         self.0.len()
     }
 
-    fn join_two(&mut self, now: UnixTime) {
+    fn join_two(&mut self, held: Held) {
         let pairs = self.0.iter().zip(self.0.iter().skip(1)).enumerate();
-        let order = pairs.map(|(at, (a, b))| (b.last >= now, b.first.saturating_since(a.last), at));
+        let order = pairs.map(|(at, (a, b))| (!held.is_over(b.last), b.first.abs_diff(a.last), at));
         if let Some((_, _, at)) = order.min() {
             let after = self.0.remove(at + 1);
             self.0[at].last = after.last;
@@ -56,6 +57,7 @@ impl Forgotten {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{UnixTime, Window};
 
     const NOW: u64 = 500;
 
@@ -63,17 +65,16 @@ mod tests {
     #[track_caller]
     fn check(name: &str, added: impl IntoIterator<Item = u64>, upto: u64, expect: &[u64]) {
         let mut forgotten = Forgotten::default();
-        let now = UnixTime::from_secs(NOW);
-        added.into_iter().for_each(|secs| forgotten.add(UnixTime::from_secs(secs), now));
-        let refused: Vec<u64> =
-            (0..=upto).filter(|secs| forgotten.contains(UnixTime::from_secs(*secs))).collect();
+        let held = Held { window: Window::seconds(0, 0), now: UnixTime::from_secs(NOW) };
+        added.into_iter().for_each(|iat| forgotten.add(iat, held));
+        let refused: Vec<u64> = (0..=upto).filter(|iat| forgotten.contains(*iat)).collect();
         assert_eq!(refused, expect, "{name}");
         assert!(forgotten.0.len() <= Forgotten::SPANS, "{name}");
     }
 
     /// DPP-18
     #[test]
-    fn the_closest_spans_are_joined_and_no_end_is_lost() {
+    fn the_closest_spans_are_joined_and_no_time_is_lost() {
         check("nothing", [], 9, &[]);
         check("the ends alone", [3, 1, 3, 6], 9, &[1, 3, 6]);
         check("as many as there are spans", (0..8).map(|i| 2 * i), 15, &[0, 2, 4, 6, 8, 10, 12, 14]);

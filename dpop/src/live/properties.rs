@@ -1,36 +1,55 @@
 //! Live proofs: random sequences, beside the model and by themselves.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, net::Ipv4Addr};
 
 use proptest::prelude::*;
 
 use super::{
     model::Model,
-    tests::{caps, proof, secs},
+    tests::{WINDOW, caps, proof, secs},
     *,
 };
 
 const KEYS: [Thumbprint; 2] = [Thumbprint::from_bytes([1; 32]), Thumbprint::from_bytes([2; 32])];
 const JTIS: [&str; 4] = ["a", "b", "c", "d"];
-const MEMBERS: [Option<&str>; 4] = [None, Some("ada"), Some("bob"), Some("eve")];
+const HOLDERS: [Holder<'static>; 4] = [
+    Holder::Source { address: std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), client: "c" },
+    Holder::Account("ada"),
+    Holder::Account("bob"),
+    Holder::Account("eve"),
+];
 
-/// A proof by indices into the above, `iat` and lifetime relative to the time it is presented at.
+/// A proof by indices into the above, `iat` relative to the time it is presented at.
 #[derive(Clone, Debug)]
 struct Step {
     /// Milliseconds the clock moves first.
     by: i64,
     key: usize,
     jti: usize,
-    member: usize,
+    holder: usize,
     /// Seconds before or after the clock's.
     iat: i64,
-    lifetime: u64,
+}
+
+impl Step {
+    fn candidate(&self, now: UnixTime) -> Candidate<'static> {
+        Candidate {
+            key: &KEYS[self.key],
+            jti: JTIS[self.jti],
+            holder: HOLDERS[self.holder],
+            iat: now.as_secs().saturating_add_signed(self.iat),
+        }
+    }
+
+    fn moved(&self, now: UnixTime) -> UnixTime {
+        let by = Duration::from_millis(self.by.unsigned_abs());
+        if self.by < 0 { now.saturating_sub(by) } else { now + by }
+    }
 }
 
 fn steps(by: impl Strategy<Value = i64> + 'static) -> impl Strategy<Value = Vec<Step>> {
-    let step = (by, 0..KEYS.len(), 0..JTIS.len(), 0..MEMBERS.len(), -40..=110_i64, 28..=30_u64);
-    let step =
-        step.prop_map(|(by, key, jti, member, iat, lifetime)| Step { by, key, jti, member, iat, lifetime });
+    let step = (by, 0..KEYS.len(), 0..JTIS.len(), 0..HOLDERS.len(), -40..=40_i64);
+    let step = step.prop_map(|(by, key, jti, holder, iat)| Step { by, key, jti, holder, iat });
     prop::collection::vec(step, 1..120)
 }
 
@@ -44,6 +63,20 @@ fn any_clock() -> impl Strategy<Value = i64> {
     ]
 }
 
+/// The window of each step: the same mostly.
+fn windows() -> impl Strategy<Value = Vec<Window>> {
+    let window = prop_oneof![
+        20 => Just(WINDOW),
+        1 => (0..=60_u64, 0..=40_u64).prop_map(|(past, future)| Window::seconds(past, future)),
+        1 => (0..=60_000_u64, 0..=40_000_u64).prop_map(|(past, future)| Window {
+            past: Duration::from_millis(past),
+            future: Duration::from_millis(future),
+        }),
+        1 => Just(Window::seconds(400, 100)),
+    ];
+    prop::collection::vec(window, 120)
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -51,64 +84,64 @@ fn config() -> ProptestConfig {
 proptest! {
     #![proptest_config(config())]
 
-    /// DPP-18, DPP-19, LIM-06: every answer and every count are the model's, and whatever the clock does,
+    /// DPP-18, DPP-19, LIM-06: every answer and every count are the model's, and whatever clock and window do,
     /// no proof is admitted twice.
     #[test]
     fn live_proofs_are_as_the_model_says(
-        (per_member, total) in (0..=4_usize, 0..=7_usize),
+        (per_account, per_source, total) in (0..=4_usize, 0..=3_usize, 0..=7_usize),
         steps in steps(any_clock()),
+        windows in windows(),
     ) {
-        let caps = Caps { per_member, total };
-        let (mut live, mut model) = (LiveProofs::new(caps), Model::new(caps));
+        let caps = Caps { per_account, per_source, total };
+        let (mut live, mut model) = (LiveProofs::new(WINDOW, caps), Model::new(WINDOW, caps));
         let mut admitted = HashSet::new();
         let mut now = secs(0);
-        for step in steps {
-            let by = Duration::from_millis(step.by.unsigned_abs());
-            now = if step.by < 0 { now.saturating_sub(by) } else { now + by };
-            let presented = Candidate {
-                key: &KEYS[step.key],
-                jti: JTIS[step.jti],
-                member: MEMBERS[step.member],
-                iat: now.as_secs().saturating_add_signed(step.iat),
-                lifetime: Duration::from_secs(step.lifetime),
-            };
+        for (step, window) in steps.iter().zip(windows) {
+            now = step.moved(now);
+            live.set_window(window);
+            model.window = window;
+            let presented = step.candidate(now);
             let answer = live.admit(&presented, now);
             prop_assert_eq!(answer, model.admit(&presented, now));
-            prop_assert_eq!((live.live(), live.members()), (model.live(), model.members()));
-            for member in MEMBERS.into_iter().flatten() {
-                prop_assert_eq!(live.live_of(member), model.live_of(member));
+            prop_assert_eq!((live.live(), live.holders()), (model.live(), model.holders()));
+            for holder in HOLDERS {
+                prop_assert_eq!(live.live_of(&holder), model.live_of(&holder));
             }
-            let end = presented.iat + step.lifetime;
-            prop_assert!(answer.is_err() || admitted.insert((step.key, step.jti, end)));
+            prop_assert!(answer.is_err() || admitted.insert((step.key, step.jti, presented.iat)));
         }
     }
 
-    /// DPP-18: while time goes forwards, nothing that counts is expired.
+    /// DPP-18: while time goes forwards, nothing that counts is expired, however long the window.
     #[test]
-    fn time_that_goes_forwards_expires_what_is_over(steps in steps(0..=90_000_i64)) {
-        let mut live = caps(usize::MAX, usize::MAX);
+    fn time_that_goes_forwards_expires_what_is_over(
+        steps in steps(0..=90_000_i64),
+        (past, future) in (0..=500_u64, 0..=500_u64),
+    ) {
+        let window = Window::seconds(past, future);
+        let roomy = Caps { per_account: usize::MAX, per_source: usize::MAX, total: usize::MAX };
+        let mut live = LiveProofs::new(window, roomy);
         let mut now = secs(0);
         for step in steps {
-            now = now + Duration::from_millis(step.by.unsigned_abs());
-            let iat = now.as_secs().saturating_add_signed(step.iat);
-            let lifetime = Duration::from_secs(step.lifetime);
-            let presented = Candidate { iat, lifetime, jti: JTIS[step.jti], ..proof("", 0) };
-            let over = UnixTime::from_secs(iat) + lifetime < now;
+            now = step.moved(now);
+            let presented = step.candidate(now);
+            let over = UnixTime::from_secs(presented.iat) + window.past < now;
             prop_assert_eq!(live.admit(&presented, now) == Err(LiveRefusal::Expired), over);
         }
     }
 
     /// ERR-09, ERR-10: whoever waits as long as told finds room, and a nanosecond less does not do.
     #[test]
-    fn waiting_helps(steps in steps(0..=4_000_i64), per_member in 1..=3_usize) {
-        let mut live = caps(per_member, 5);
+    fn waiting_helps(steps in steps(0..=4_000_i64), per_account in 1..=3_usize) {
+        let mut live = caps(per_account, 5);
         let mut now = secs(0);
         for (i, step) in steps.iter().enumerate() {
-            now = now + Duration::from_millis(step.by.unsigned_abs());
+            now = step.moved(now);
             let jti = i.to_string();
-            let iat = now.as_secs().saturating_add_signed(step.iat);
-            let presented = Candidate { iat, member: MEMBERS[step.member], ..proof(&jti, 0) };
-            if let Err(LiveRefusal::MemberFull { wait } | LiveRefusal::Full { wait }) = live.admit(&presented, now) {
+            let presented = Candidate { jti: &jti, key: &KEYS[0], ..step.candidate(now) };
+            if let Err(
+                LiveRefusal::AccountFull { wait } | LiveRefusal::SourceFull { wait } | LiveRefusal::Full { wait },
+            ) = live.admit(&presented, now)
+            {
                 let iat = (now + wait).as_secs();
                 let almost = now + (wait - Duration::from_nanos(1));
                 let again = Candidate { iat, ..presented };
@@ -119,5 +152,6 @@ proptest! {
                 now = now + wait;
             }
         }
+        prop_assert_eq!(live.admit(&proof("last", 3600), secs(3600)), Ok(()));
     }
 }

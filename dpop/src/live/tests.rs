@@ -18,18 +18,31 @@ pub(super) fn secs(secs: i64) -> UnixTime {
     at(secs * SECOND)
 }
 
-/// A proof of Ada's, issued so many seconds after `T0`, that counts for 30 s.
+/// The exchange's gateway: LIM-10, LIM-06.
+pub(super) const WINDOW: Window = Window::seconds(30, 30);
+const GATEWAY: Caps = Caps { per_account: 600, per_source: 600, total: 100_000 };
+
+/// A proof of Ada's, issued so many seconds after `T0`.
 pub(super) fn proof(jti: &str, iat: i64) -> Candidate<'_> {
     let iat = T0.saturating_add_signed(iat);
-    Candidate { key: &KEY, jti, member: Some("ada"), iat, lifetime: Duration::from_secs(30) }
+    Candidate { key: &KEY, jti, holder: Holder::Account("ada"), iat }
 }
 
-fn of<'a>(member: &'a str, proof: Candidate<'a>) -> Candidate<'a> {
-    Candidate { member: Some(member), ..proof }
+fn of<'a>(account: &'a str, proof: Candidate<'a>) -> Candidate<'a> {
+    Candidate { holder: Holder::Account(account), ..proof }
 }
 
-pub(super) fn caps(per_member: usize, total: usize) -> LiveProofs {
-    LiveProofs::new(Caps { per_member, total })
+fn from<'a>(source: Holder<'a>, proof: Candidate<'a>) -> Candidate<'a> {
+    Candidate { holder: source, ..proof }
+}
+
+/// A host of its own for each number, each with all of its addresses.
+fn source(host: u16, address: u16) -> Holder<'static> {
+    Holder::Source { address: [0x2001, 0xdb8, 0, host, 0, 0, 0, address].into(), client: "client" }
+}
+
+pub(super) fn caps(per_account: usize, total: usize) -> LiveProofs {
+    LiveProofs::new(WINDOW, Caps { per_account, per_source: per_account, total })
 }
 
 type Answer = Result<(), LiveRefusal>;
@@ -63,12 +76,13 @@ fn the_wait_ends_just_after_the_end() {
     for (name, iat, now, to_end, retry_after) in rows {
         let wait = to_end + nano;
         for (mut live, refused) in
-            [(caps(1, 9), LiveRefusal::MemberFull { wait }), (caps(9, 1), LiveRefusal::Full { wait })]
+            [(caps(1, 9), LiveRefusal::AccountFull { wait }), (caps(9, 1), LiveRefusal::Full { wait })]
         {
             assert_eq!(refused.retry_after(), Some(retry_after), "{name}");
-            let last = LiveRefusal::MemberFull { wait: nano };
+            let last = LiveRefusal::AccountFull { wait: nano };
             let last = if live.caps.total == 1 { LiveRefusal::Full { wait: nano } } else { last };
-            let (first, second) = (proof("first", iat), proof("second", 60));
+            let (first, second, third) =
+                (proof("first", iat), proof("second", iat), proof("third", iat + 30));
             let end = at(now) + to_end;
             check(
                 &mut live,
@@ -78,7 +92,7 @@ fn the_wait_ends_just_after_the_end() {
                     (name, second, end, Err(last), 1),
                     (name, first, end, Err(LiveRefusal::Replayed), 1),
                     (name, first, end + nano, Err(LiveRefusal::Expired), 0),
-                    (name, second, at(now) + wait, Ok(()), 1),
+                    (name, third, at(now) + wait, Ok(()), 1),
                     (name, first, at(now) + wait, Err(LiveRefusal::Expired), 1),
                 ],
             );
@@ -95,17 +109,22 @@ fn a_proof_counts_up_to_its_end() {
         ("a nanosecond after its end", 0, 30 * SECOND + 1, Err(LiveRefusal::Expired)),
         ("a millisecond after its end", 0, 30 * SECOND + SECOND / 1000, Err(LiveRefusal::Expired)),
         ("an hour after its end", 0, 3600 * SECOND, Err(LiveRefusal::Expired)),
-        ("as far ahead as may be", 90, 0, Ok(())),
-        ("further ahead", 91, 0, Err(LiveRefusal::TooFarAhead)),
-        ("further ahead by a nanosecond", 90, -1, Err(LiveRefusal::TooFarAhead)),
+        ("as far ahead as may be", 30, 0, Ok(())),
+        ("further ahead", 31, 0, Err(LiveRefusal::TooFarAhead)),
+        ("further ahead by a nanosecond", 30, -1, Err(LiveRefusal::TooFarAhead)),
         ("the greatest `iat`", i64::MAX, 0, Err(LiveRefusal::TooFarAhead)),
         ("the epoch", -(T0.cast_signed()), 0, Err(LiveRefusal::Expired)),
     ];
     for (name, iat, now, answer) in rows {
         check(&mut caps(9, 9), &[(name, proof("a", iat), at(now), answer, usize::from(answer.is_ok()))]);
     }
-    let longest = Candidate { iat: u64::MAX, lifetime: Duration::MAX, ..proof("a", 0) };
-    check(&mut caps(9, 9), &[("beyond all time", longest, at(0), Err(LiveRefusal::TooFarAhead), 0)]);
+    let longest = Window { past: Duration::MAX, future: Duration::MAX };
+    for iat in [0, u64::MAX] {
+        let mut live = LiveProofs::new(longest, GATEWAY);
+        let ever = Candidate { iat, ..proof("a", 0) };
+        let rows = [("ever", ever, at(0), Ok(()), 1), ("again", ever, at(9), Err(LiveRefusal::Replayed), 1)];
+        check(&mut live, &rows);
+    }
     for refused in [LiveRefusal::Replayed, LiveRefusal::Expired, LiveRefusal::TooFarAhead] {
         assert_eq!(refused.retry_after(), None, "{refused}");
     }
@@ -141,28 +160,15 @@ fn a_jti_belongs_to_a_key() {
             ("one key", proof("a", 0), at(0), Ok(()), 1),
             ("another key", Candidate { key: &other, ..proof("a", 0) }, at(0), Ok(()), 2),
             ("issued later", proof("a", 1), at(0), Err(LiveRefusal::Replayed), 2),
-            (
-                "counts for longer",
-                Candidate { lifetime: Duration::from_secs(31), ..proof("a", 0) },
-                at(0),
-                Err(LiveRefusal::Replayed),
-                2,
-            ),
             ("of another member", of("bob", proof("a", 0)), at(0), Err(LiveRefusal::Replayed), 2),
-            (
-                "of no member",
-                Candidate { member: None, ..proof("a", 0) },
-                at(0),
-                Err(LiveRefusal::Replayed),
-                2,
-            ),
+            ("of a source", from(source(1, 1), proof("a", 0)), at(0), Err(LiveRefusal::Replayed), 2),
             ("longer", proof(nul, 0), at(0), Ok(()), 3),
             ("a replay where there is no room", proof("a", 0), at(0), Err(LiveRefusal::Replayed), 3),
             (
                 "a new one where there is no room",
                 proof("b", 0),
                 at(0),
-                Err(LiveRefusal::MemberFull { wait: full }),
+                Err(LiveRefusal::AccountFull { wait: full }),
                 3,
             ),
             ("used again when it is forgotten", proof("a", 31), secs(31), Ok(()), 1),
@@ -193,18 +199,27 @@ fn nothing_forgotten_is_admitted_again() {
 /// still the one to wait for, and the proof is not admitted again.
 #[test]
 fn an_end_out_of_reach_gives_its_room_back() {
-    let wait = Duration::from_secs(40) + Duration::from_nanos(1);
+    let wait = Duration::from_secs(60) + Duration::from_nanos(1);
+    let early = Err(LiveRefusal::TooFarAhead);
     check(
         &mut caps(2, 9),
         &[
             ("ends at 30", proof("a", 0), at(0), Ok(()), 1),
-            ("ends at 120", proof("b", 90), at(0), Ok(()), 2),
-            ("back by 10 s, and there is room", proof("c", 50), secs(-10), Ok(()), 2),
-            ("behind the first", proof("d", 50), secs(-10), Err(LiveRefusal::MemberFull { wait }), 2),
-            ("still out of reach", proof("b", 90), secs(-10), Err(LiveRefusal::Expired), 2),
-            ("in reach again", proof("b", 90), secs(0), Err(LiveRefusal::Expired), 2),
-            ("when it would count", proof("b", 90), secs(90), Err(LiveRefusal::Expired), 0),
-            ("others count as ever", proof("e", 91), secs(90), Ok(()), 1),
+            ("ends at 60", proof("b", 30), at(0), Ok(()), 2),
+            ("back by 61 s, and there is room", proof("c", -31), secs(-61), Ok(()), 2),
+            ("behind the first", proof("d", -31), secs(-61), Err(LiveRefusal::AccountFull { wait }), 2),
+            ("not in the window yet", proof("b", 30), secs(-61), early, 2),
+            ("in reach again", proof("b", 30), secs(0), Err(LiveRefusal::Expired), 1),
+            ("just before its end", proof("b", 30), secs(31), Err(LiveRefusal::Expired), 0),
+            ("others count as ever", proof("e", 31), secs(31), Ok(()), 1),
+        ],
+    );
+    check(
+        &mut caps(9, 9),
+        &[
+            ("ends at 60", proof("b", 30), at(0), Ok(()), 1),
+            ("back by 60 s: not in the window yet", proof("b", 30), secs(-60), early, 1),
+            ("known as itself", proof("b", 30), at(0), Err(LiveRefusal::Replayed), 1),
         ],
     );
 }
@@ -217,7 +232,7 @@ fn a_clock_far_ahead_is_recovered_from() {
     let new: Vec<String> = (0..9).map(|i| format!("new {i}")).collect();
     let new = |i: usize, iat| proof(&new[i], iat);
     let full =
-        |secs| Err(LiveRefusal::MemberFull { wait: Duration::from_secs(secs) + Duration::from_nanos(1) });
+        |secs| Err(LiveRefusal::AccountFull { wait: Duration::from_secs(secs) + Duration::from_nanos(1) });
     check(
         &mut caps(2, 2),
         &[
@@ -243,8 +258,8 @@ fn a_clock_far_ahead_is_recovered_from() {
 
 /// LIM-06, ERR-09: 600 per member over all keys; others are not concerned.
 #[test]
-fn a_member_has_600() {
-    let mut live = LiveProofs::new(Caps::GATEWAY);
+fn an_account_has_600() {
+    let mut live = LiveProofs::new(WINDOW, GATEWAY);
     for i in 0..600_u32 {
         let key = Thumbprint::from_bytes([(i % 7) as u8; 32]);
         let jti = i.to_string();
@@ -253,34 +268,45 @@ fn a_member_has_600() {
         let presented = Candidate { key: &key, ..proof(&jti, 5) };
         live.admit(&presented, secs(second.min(30))).unwrap();
     }
-    assert_eq!((live.live(), live.live_of("ada"), live.live_of("bob"), live.members()), (600, 600, 0, 1));
+    assert_eq!(
+        (
+            live.live(),
+            live.live_of(&Holder::Account("ada")),
+            live.live_of(&Holder::Account("bob")),
+            live.holders()
+        ),
+        (600, 600, 0, 1)
+    );
     let refused = live.admit(&proof("more", 30), at(30 * SECOND + 1)).unwrap_err();
-    assert_eq!(refused, LiveRefusal::MemberFull { wait: Duration::from_secs(5) });
+    assert_eq!(refused, LiveRefusal::AccountFull { wait: Duration::from_secs(5) });
     assert_eq!(refused.retry_after(), Some(5));
     check(
         &mut live,
         &[
-            ("another member", of("bob", proof("bob's", 30)), secs(30), Ok(()), 601),
-            ("no member", Candidate { member: None, ..proof("nobody's", 30) }, secs(30), Ok(()), 602),
+            ("another account", of("bob", proof("bob's", 30)), secs(30), Ok(()), 601),
+            ("a source", from(source(1, 1), proof("nobody's", 30)), secs(30), Ok(()), 602),
             ("after Retry-After", proof("more", 30), at(35 * SECOND + 1), Ok(()), 3),
         ],
     );
-    assert_eq!((live.live_of("ada"), live.live_of("bob"), live.members()), (1, 1, 2));
+    assert_eq!(
+        (live.live_of(&Holder::Account("ada")), live.live_of(&Holder::Account("bob")), live.holders()),
+        (1, 1, 3)
+    );
 }
 
 /// LIM-06, ERR-10: 100 000 in all; the member's cap comes first, replay before both.
 #[test]
 fn there_are_100_000() {
-    let mut live = LiveProofs::new(Caps::GATEWAY);
+    let mut live = LiveProofs::new(WINDOW, GATEWAY);
     let names: Vec<String> = (0..167).map(|i| format!("member {i}")).collect();
     for i in 0..100_000_usize {
         let jti = i.to_string();
         // Each second's arrivals are spread over 30 s; the earliest end is at 30 s.
         live.admit(&of(&names[i / 600], proof(&jti, (i % 30) as i64)), at(0)).unwrap();
     }
-    assert_eq!((live.live(), live.members()), (100_000, 167));
+    assert_eq!((live.live(), live.holders()), (100_000, 167));
     let last = &names[166];
-    assert_eq!((live.live_of(&names[0]), live.live_of(last)), (600, 400));
+    assert_eq!((live.live_of(&Holder::Account(&names[0])), live.live_of(&Holder::Account(last))), (600, 400));
     let wait = Duration::from_millis(29_250) + Duration::from_nanos(1);
     let now = at(SECOND * 3 / 4);
     check(
@@ -288,28 +314,22 @@ fn there_are_100_000() {
         &[
             ("a replay", of(&names[0], proof("0", 0)), now, Err(LiveRefusal::Replayed), 100_000),
             (
-                "of a full member",
+                "of a full account",
                 of(&names[0], proof("a", 0)),
                 now,
-                Err(LiveRefusal::MemberFull { wait }),
+                Err(LiveRefusal::AccountFull { wait }),
                 100_000,
             ),
             ("of another", of(last, proof("a", 0)), now, Err(LiveRefusal::Full { wait }), 100_000),
             ("of a new one", of("new", proof("a", 0)), now, Err(LiveRefusal::Full { wait }), 100_000),
-            (
-                "of no member",
-                Candidate { member: None, ..proof("a", 0) },
-                now,
-                Err(LiveRefusal::Full { wait }),
-                100_000,
-            ),
+            ("of a source", from(source(1, 1), proof("a", 0)), now, Err(LiveRefusal::Full { wait }), 100_000),
         ],
     );
     assert_eq!(LiveRefusal::Full { wait }.retry_after(), Some(30));
     // 3 334 of the 100 000 have ended.
     check(&mut live, &[("room again", of("new", proof("a", 30)), now + wait, Ok(()), 96_667)]);
     check(&mut live, &[("all over", of("new", proof("b", 90)), secs(90), Ok(()), 1)]);
-    assert_eq!((live.live_of("new"), live.members()), (1, 1));
+    assert_eq!((live.live_of(&Holder::Account("new")), live.holders()), (1, 1));
 }
 
 /// DPP-19: each kind of refusal, and that the same proof is admitted where nothing else stands against it.
@@ -323,11 +343,14 @@ fn what_is_refused_takes_no_room() {
             ("ada's", proof("a", 0), at(0), Ok(()), 1),
             ("replayed", of("eve", proof("a", 0)), at(0), Err(LiveRefusal::Replayed), 1),
             ("over", of("eve", proof("b", -31)), at(0), Err(LiveRefusal::Expired), 1),
-            ("too far ahead", of("eve", proof("b", 91)), at(0), Err(LiveRefusal::TooFarAhead), 1),
-            ("member full", proof("b", 30), at(0), Err(LiveRefusal::MemberFull { wait: after(30) }), 1),
+            ("too far ahead", of("eve", proof("b", 31)), at(0), Err(LiveRefusal::TooFarAhead), 1),
+            ("account full", proof("b", 30), at(0), Err(LiveRefusal::AccountFull { wait: after(30) }), 1),
         ],
     );
-    assert_eq!((live.live_of("eve"), live.live_of("ada"), live.members()), (0, 1, 1));
+    assert_eq!(
+        (live.live_of(&Holder::Account("eve")), live.live_of(&Holder::Account("ada")), live.holders()),
+        (0, 1, 1)
+    );
     check(
         &mut live,
         &[
@@ -335,15 +358,18 @@ fn what_is_refused_takes_no_room() {
             ("full", of("eve", proof("c", 30)), at(0), Err(LiveRefusal::Full { wait: after(30) }), 2),
         ],
     );
-    assert_eq!((live.live_of("eve"), live.members()), (0, 2));
+    assert_eq!((live.live_of(&Holder::Account("eve")), live.holders()), (0, 2));
     check(&mut live, &[("the same when there is room", of("eve", proof("c", 30)), secs(31), Ok(()), 2)]);
-    assert_eq!((live.live_of("eve"), live.live_of("ada"), live.members()), (1, 0, 2));
+    assert_eq!(
+        (live.live_of(&Holder::Account("eve")), live.live_of(&Holder::Account("ada")), live.holders()),
+        (1, 0, 2)
+    );
 }
 
 /// LIM-06: without an admission counts follow the time as well; when all is over, so does the memory.
 #[test]
 fn forgetting_gives_back() {
-    let mut live = LiveProofs::new(Caps::GATEWAY);
+    let mut live = LiveProofs::new(WINDOW, GATEWAY);
     let jtis: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
     for (i, jti) in jtis.iter().enumerate() {
         live.admit(&of(&jtis[i % 10], proof(jti, (i % 2) as i64)), at(0)).unwrap();
@@ -357,7 +383,12 @@ fn forgetting_gives_back() {
     ];
     for (name, now, all, members, first, second) in rows {
         live.forget(now);
-        let counts = (live.live(), live.members(), live.live_of(&jtis[0]), live.live_of(&jtis[1]));
+        let counts = (
+            live.live(),
+            live.holders(),
+            live.live_of(&Holder::Account(&jtis[0])),
+            live.live_of(&Holder::Account(&jtis[1])),
+        );
         assert_eq!(counts, (all, members, first, second), "{name}");
         assert_eq!(memory(&live) == 0, all == 0, "{name}");
     }
@@ -373,8 +404,9 @@ fn there_is_room_for_one() {
         &mut caps(0, 0),
         &[
             ("the first", proof("a", 0), at(0), Ok(()), 1),
-            ("its member's second", proof("b", 0), at(0), Err(LiveRefusal::MemberFull { wait }), 1),
+            ("its account's second", proof("b", 0), at(0), Err(LiveRefusal::AccountFull { wait }), 1),
             ("another's", of("bob", proof("b", 0)), at(0), Err(LiveRefusal::Full { wait }), 1),
+            ("a source's", from(source(1, 1), proof("b", 0)), at(0), Err(LiveRefusal::Full { wait }), 1),
         ],
     );
 }
@@ -385,39 +417,29 @@ fn memory(live: &LiveProofs) -> usize {
     let slots = |capacity: usize| capacity.div_ceil(7) * 8;
     // A node of the standard tree has room for 11 entries and is half full at worst; inner nodes, each
     // with at least 6 children, add a fifth.
-    let ends = live.by_end.len() * size_of::<(UnixTime, Vec<Record>)>() * 11 / 5 * 6 / 5;
-    let records: usize = live.by_end.values().map(Vec::capacity).sum();
-    let members: usize = live.members.values().map(VecDeque::capacity).sum();
+    let ends = live.by_iat.len() * size_of::<(u64, Vec<Record>)>() * 11 / 5 * 6 / 5;
+    let records: usize = live.by_iat.values().map(Vec::capacity).sum();
+    let holders: usize = live.holders.values().map(VecDeque::capacity).sum();
     slots(live.names.capacity()) * (size_of::<Name>() + 1)
         + ends
         + records * size_of::<Record>()
-        + slots(live.members.capacity()) * (size_of::<(Name, VecDeque<UnixTime>)>() + 1)
-        + members * size_of::<UnixTime>()
-}
-
-/// Whether ends are in whole seconds, as they are where `lifetime` is, or no two are the same.
-#[derive(Clone, Copy)]
-enum Ends {
-    Seconds,
-    Apart,
+        + slots(live.holders.capacity()) * (size_of::<(Name, VecDeque<u64>)>() + 1)
+        + holders * size_of::<u64>()
 }
 
 /// LIM-06: the most that was held per proof that the cap allows, while three times as many as may be live
-/// pass through in 90 s.
-fn most_per_proof(total: usize, members: usize, ends: Ends) -> usize {
-    let mut live = caps(total.div_ceil(members) + 1, total);
+/// pass through in three times the window's past.
+fn most_per_proof(total: usize, holders: usize, window: Window) -> usize {
+    let cap = total.div_ceil(holders) + 1;
+    let mut live = LiveProofs::new(window, Caps { per_account: cap, per_source: cap, total });
     let (mut most, mut fullest) = (0, 0);
+    let past = window.past.as_secs().cast_signed();
     for i in 0..3 * total {
-        let now = at(30 * SECOND * i as i64 / total as i64);
-        let lifetime = Duration::from_secs(30);
-        let lifetime = match ends {
-            Ends::Seconds => lifetime,
-            Ends::Apart => now.saturating_since(UnixTime::from_secs(now.as_secs())) + lifetime,
-        };
-        let (jti, member) = (i.to_string(), (i % members).to_string());
-        let presented = Candidate { iat: now.as_secs(), lifetime, ..of(&member, proof(&jti, 0)) };
+        let now = at(past * SECOND * i as i64 / total as i64);
+        let (jti, holder) = (i.to_string(), (i % holders).to_string());
+        let presented = Candidate { iat: now.as_secs(), ..of(&holder, proof(&jti, 0)) };
         match live.admit(&presented, now) {
-            Ok(()) | Err(LiveRefusal::Full { .. } | LiveRefusal::MemberFull { .. }) => {}
+            Ok(()) | Err(LiveRefusal::Full { .. } | LiveRefusal::AccountFull { .. }) => {}
             Err(other) => panic!("{other}"),
         }
         fullest = fullest.max(live.live());
@@ -432,31 +454,92 @@ fn most_per_proof(total: usize, members: usize, ends: Ends) -> usize {
 
 /// LIM-06: a member that was busy once and holds one proof since has the room of one.
 #[test]
-fn a_member_gives_back_its_room() {
-    let mut live = LiveProofs::new(Caps::GATEWAY);
+fn an_account_gives_back_its_room() {
+    let mut live = LiveProofs::new(WINDOW, GATEWAY);
     for i in 0..600 {
         live.admit(&proof(&i.to_string(), i64::from(i / 200)), at(0)).unwrap();
     }
-    let room = |live: &LiveProofs| live.members.values().map(VecDeque::capacity).sum::<usize>();
+    let room = |live: &LiveProofs| live.holders.values().map(VecDeque::capacity).sum::<usize>();
     let busy = room(&live);
     assert!((600..=2400).contains(&busy), "{busy}");
     live.admit(&proof("last", 30), secs(31)).unwrap();
     live.forget(secs(33));
-    assert_eq!((live.live(), live.live_of("ada")), (1, 1));
+    assert_eq!((live.live(), live.live_of(&Holder::Account("ada"))), (1, 1));
     let left = room(&live);
     assert!((1..=4).contains(&left), "{left}");
 }
 
-/// LIM-06: [`LiveProofs::BYTES_PER_PROOF`] holds where tables are emptiest, with one proof per member
-/// and end, and is not idle; the usual figure holds at the gateway's caps.
+/// LIM-06: [`LiveProofs::BYTES_PER_PROOF`] holds where tables are emptiest, with one proof per holder
+/// and second, and is not idle; the usual figure holds at the gateway's caps.
 #[test]
 fn memory_is_bounded() {
     // One more than fits a table of 2 048.
-    let worst = most_per_proof(1793, 1793, Ends::Apart);
+    let worst = most_per_proof(1793, 1793, Window::seconds(1793, 0));
     assert!((LiveProofs::BYTES_PER_PROOF / 2..=LiveProofs::BYTES_PER_PROOF).contains(&worst), "{worst}");
-    let gateway = most_per_proof(Caps::GATEWAY.total, 167, Ends::Seconds);
+    let gateway = most_per_proof(GATEWAY.total, 167, WINDOW);
     assert!(
         (LiveProofs::USUAL_BYTES_PER_PROOF / 2..=LiveProofs::USUAL_BYTES_PER_PROOF).contains(&gateway),
         "{gateway}"
     );
+}
+
+/// A proof that the server's own window takes is admitted, however long the window, and remembered for as long.
+#[test]
+fn the_window_may_be_long() {
+    for past in [121, 300, 86_400] {
+        let mut live = LiveProofs::new(Window::seconds(past, 0), GATEWAY);
+        let past = past.cast_signed();
+        let replayed = Err(LiveRefusal::Replayed);
+        check(
+            &mut live,
+            &[
+                ("made now", proof("a", 0), at(0), Ok(()), 1),
+                ("at its end", proof("a", 0), secs(past), replayed, 1),
+                ("another, made then", proof("b", 0), secs(past), Ok(()), 2),
+                ("after its end", proof("a", 0), at(past * SECOND + 1), Err(LiveRefusal::Expired), 0),
+            ],
+        );
+    }
+}
+
+/// A window that is widened while the server runs admits nothing twice, and stops nobody for longer than it was
+/// widened by.
+#[test]
+fn the_window_may_change() {
+    let mut live = caps(9, 9);
+    let expired = Err(LiveRefusal::Expired);
+    check(&mut live, &[("in the narrow one", proof("a", 0), at(0), Ok(()), 1)]);
+    check(&mut live, &[("forgets it", proof("b", 31), secs(31), Ok(()), 1)]);
+    live.set_window(Window::seconds(60, 60));
+    check(
+        &mut live,
+        &[
+            ("in the wide one again", proof("a", 0), secs(31), expired, 1),
+            ("new, of the same second", proof("c", 0), secs(31), expired, 1),
+            ("new, of the next", proof("c", 1), secs(31), Ok(()), 2),
+            ("ahead in the wide one", proof("d", 91), secs(31), Ok(()), 3),
+            ("to the wide one's end", proof("b", 31), secs(91), Err(LiveRefusal::Replayed), 2),
+        ],
+    );
+    live.set_window(Window::seconds(5, 5));
+    check(&mut live, &[("what is left of it is over", proof("e", 91), secs(91), Ok(()), 2)]);
+}
+
+/// DPP-19; the exchange's token endpoint: a source with a new key for each request has the room of one source,
+/// whatever addresses its network gives it.
+#[test]
+fn new_keys_of_one_source_take_its_room_alone() {
+    let mut live = LiveProofs::new(WINDOW, Caps { per_account: 600, per_source: 60, total: 600 });
+    let wait = Duration::from_secs(30) + Duration::from_nanos(1);
+    for i in 0..5_000_u16 {
+        let key = Thumbprint::from_bytes(std::array::from_fn(|at| i.to_be_bytes()[at % 2]));
+        let jti = i.to_string();
+        let thrown_away = Candidate { key: &key, ..from(source(1, i), proof(&jti, 0)) };
+        let answer = if i < 60 { Ok(()) } else { Err(LiveRefusal::SourceFull { wait }) };
+        assert_eq!(live.admit(&thrown_away, at(0)), answer, "{i}");
+    }
+    assert_eq!((live.live(), live.live_of(&source(1, 9)), live.holders()), (60, 60, 1));
+    check(&mut live, &[("another source", from(source(2, 1), proof("a", 0)), at(0), Ok(()), 61)]);
+    check(&mut live, &[("an account", proof("b", 0), at(0), Ok(()), 62)]);
+    assert_eq!(LiveRefusal::SourceFull { wait }.retry_after(), Some(31));
 }

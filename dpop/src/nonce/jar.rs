@@ -8,7 +8,7 @@
 //! - learn from *every* answer: also from a refusal, also from the answer to the retried request, which is
 //!   where most servers renew their nonce;
 //! - keep what it has when an answer brings none (RFC 9449, 8.2);
-//! - send a nonce to the server it came from, never to another (DPP-17).
+//! - send a nonce to the server it came from, never to another.
 //!
 //! Nothing here reads headers or sends: the caller hands over the values of `DPoP-Nonce` and decides with
 //! [`after_challenge`]. Recognising a challenge in `WWW-Authenticate` is not done here.
@@ -27,7 +27,7 @@ use crate::{Attempt, UnixTime};
 /// for the longest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NonceJar {
-    capacity: NonZeroUsize,
+    limits: JarLimits,
     /// In order of use, the latest last; no origin twice.
     kept: Vec<Kept>,
 }
@@ -72,13 +72,13 @@ impl fmt::Debug for SavedNonce {
 #[must_use]
 pub enum AfterChallenge {
     /// Send the request again, once, with a new proof that carries the answer's nonce. A write keeps its
-    /// `Idempotency-Key` (DPP-14).
+    /// `Idempotency-Key`.
     Retry,
     /// Give up: the server asks for the nonce that it was just sent.
     SameNonce,
     /// Give up: the server asks for a nonce and hands none out, or not exactly one.
     NoNonce,
-    /// Give up: the request was sent twice (DPP-14, DPP-15).
+    /// Give up: the request was sent twice.
     AlreadyRetried,
 }
 
@@ -95,25 +95,49 @@ pub fn after_challenge(sent: Option<&Nonce>, answered: Option<&Nonce>, attempt: 
     }
 }
 
+/// What a jar keeps, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct JarLimits {
+    /// How many origins it has room for.
+    pub origins: NonZeroUsize,
+    /// The longest nonce that is kept, in bytes: it travels in every proof.
+    pub nonce: usize,
+    /// A saved nonce is of use while it is younger than this: few servers accept one for longer.
+    pub max_age: Duration,
+    /// How far in the future a saved nonce may have been received: the clock was set back a little.
+    pub max_ahead: Duration,
+}
+
+/// 100 origins, nonces of 256 bytes, ten minutes of age and one ahead.
+// A7, LIM-12
+impl Default for JarLimits {
+    fn default() -> Self {
+        Self {
+            origins: NonZeroUsize::new(100).unwrap_or(NonZeroUsize::MIN),
+            nonce: Nonce::MAX_BYTES,
+            max_age: Duration::from_secs(600),
+            max_ahead: Duration::from_secs(60),
+        }
+    }
+}
+
 impl Default for NonceJar {
     fn default() -> Self {
-        Self::new(Self::ORIGINS)
+        Self::new(JarLimits::default())
     }
 }
 
 impl NonceJar {
-    /// How many origins a jar has room for unless it is told otherwise.
-    pub const ORIGINS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
-    /// A saved nonce is of use while it is younger than this (A7): the gateway accepts none for longer
-    /// (LIM-12).
-    pub const MAX_AGE: Duration = Duration::from_secs(600);
-    /// How far in the future a saved nonce may have been received: the clock was set back a little.
-    pub const MAX_AHEAD: Duration = Duration::from_secs(60);
-
-    /// An empty jar for this many origins.
+    /// An empty jar.
     #[must_use]
-    pub const fn new(capacity: NonZeroUsize) -> Self {
-        Self { capacity, kept: Vec::new() }
+    pub const fn new(limits: JarLimits) -> Self {
+        Self { limits, kept: Vec::new() }
+    }
+
+    /// What it keeps, and for how long.
+    #[must_use]
+    pub const fn limits(&self) -> JarLimits {
+        self.limits
     }
 
     /// Learns from an answer of this origin, received `now`. `values` are those of its `DPoP-Nonce` fields,
@@ -121,7 +145,7 @@ impl NonceJar {
     ///
     /// Returns the answer's nonce, which is the origin's from then on. With no value, an ill-formed one or
     /// more than one (RFC 9449, 8.1 and 8.2 allow one at most, even of equal ones) it is `None`, and the
-    /// jar stays as it is (DPP-12).
+    /// jar stays as it is.
     pub fn learn<'a>(
         &mut self,
         origin: &str,
@@ -130,14 +154,14 @@ impl NonceJar {
     ) -> Option<&Nonce> {
         let mut values = values.into_iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let nonce = Nonce::new(str::from_utf8(value).ok()?).ok()?;
+        let nonce = self.nonce(str::from_utf8(value).ok()?)?;
         self.kept.retain(|kept| *kept.origin != *origin);
         self.kept.push(Kept { origin: origin.into(), nonce, received_at: now.as_secs() });
         self.drop_surplus();
         self.kept.last().map(|kept| &kept.nonce)
     }
 
-    /// The nonce for the next proof to this origin; asking for it counts as use (DPP-05, DPP-17).
+    /// The nonce for the next proof to this origin; asking for it counts as use.
     ///
     /// It is given whatever its age: the server says when it wants another, and one that has handed out
     /// nonces accepts no proof without (RFC 9449, 8.2 and 11.3).
@@ -147,7 +171,13 @@ impl NonceJar {
         self.kept.last().map(|kept| &kept.nonce)
     }
 
-    /// All of it, for the next process, which then starts without a challenge (A7).
+    /// Whether there is a nonce of this origin; looking is no use.
+    #[must_use]
+    pub fn knows(&self, origin: &str) -> bool {
+        self.kept.iter().any(|kept| *kept.origin == *origin)
+    }
+
+    /// All of it, for the next process, which then starts without a challenge.
     #[must_use]
     pub fn save(&self) -> SavedNonces {
         let save = |kept: &Kept| SavedNonce {
@@ -161,15 +191,16 @@ impl NonceJar {
     /// Adds what another process saved: for origins that are not in the jar, and for others where it is
     /// newer.
     ///
-    /// Left out is what is not younger than [`NonceJar::MAX_AGE`], from further in the future than
-    /// [`NonceJar::MAX_AHEAD`], or no nonce. What is new in the jar counts as used before all that was in
+    /// Left out is what is not younger than [`JarLimits::max_age`], from further in the future than
+    /// [`JarLimits::max_ahead`], or no nonce. What is new in the jar counts as used before all that was in
     /// it, and goes first when there is not enough room.
     pub fn restore(&mut self, saved: SavedNonces, now: UnixTime) {
         let mut added: Vec<Kept> = Vec::new();
         for SavedNonce { origin, nonce, received_at } in saved.nonces {
             let received = UnixTime::from_secs(received_at);
-            let in_time = now < received + Self::MAX_AGE && received <= now + Self::MAX_AHEAD;
-            let (true, Ok(nonce)) = (in_time, Nonce::new(&nonce)) else { continue };
+            let JarLimits { max_age, max_ahead, .. } = self.limits;
+            let in_time = now < received + max_age && received <= now + max_ahead;
+            let (true, Some(nonce)) = (in_time, self.nonce(&nonce)) else { continue };
             // From the future is as good as from now, and no newer.
             let received_at = received_at.min(now.as_secs());
             match self.kept.iter_mut().chain(&mut added).find(|kept| *kept.origin == *origin) {
@@ -184,8 +215,12 @@ impl NonceJar {
         self.drop_surplus();
     }
 
+    fn nonce(&self, text: &str) -> Option<Nonce> {
+        Nonce::within(text, self.limits.nonce).ok()
+    }
+
     fn drop_surplus(&mut self) {
-        self.kept.drain(..self.kept.len().saturating_sub(self.capacity.get()));
+        self.kept.drain(..self.kept.len().saturating_sub(self.limits.origins.get()));
     }
 }
 
@@ -210,7 +245,7 @@ mod tests {
     }
 
     fn jar(capacity: usize) -> NonceJar {
-        NonceJar::new(NonZeroUsize::new(capacity).unwrap())
+        NonceJar::new(JarLimits { origins: NonZeroUsize::new(capacity).unwrap(), ..JarLimits::default() })
     }
 
     fn saved<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, u64)>) -> SavedNonces {
@@ -360,6 +395,21 @@ mod tests {
         check("and goes before what was known", &jar, &[(A, Some("a")), (B, Some("new")), (C, None)]);
     }
 
+    /// What a server hands out that is longer than most: as long as it was allowed to be.
+    #[test]
+    fn limits_are_settings() {
+        let limits = JarLimits { nonce: 1000, max_age: Duration::from_secs(5), ..JarLimits::default() };
+        let mut jar = NonceJar::new(limits);
+        let text = "n".repeat(1000);
+        assert!(jar.learn(A, [text.as_bytes()], at(0)).is_some());
+        assert!(jar.learn(B, [format!("{text}n").as_bytes()], at(0)).is_none());
+        for (now, expect) in [(4, true), (5, false)] {
+            let mut next = NonceJar::new(limits);
+            next.restore(jar.save(), at(now));
+            assert_eq!((next.knows(A), next.knows(B)), (expect, false), "{now}");
+        }
+    }
+
     /// The file's shape, and that a nonce is not printed.
     #[test]
     fn saved_nonces_are_plain_json() {
@@ -448,7 +498,7 @@ mod tests {
                 let mut jar = jar.clone();
                 prop_assert_eq!(jar.current(&origin).map(Nonce::as_str), expect);
             }
-            let mut next = NonceJar::new(jar.capacity);
+            let mut next = NonceJar::new(jar.limits);
             next.restore(jar.save(), now);
             prop_assert_eq!(&next, &jar);
             next.restore(jar.save(), now);

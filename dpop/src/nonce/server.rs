@@ -1,7 +1,7 @@
-//! Nonces, the server's side: windows of time with a keyed hash (RFC 9449, 8, 9 and 11.2; LIM-12, A31).
+//! Nonces, the server's side: windows of time with a keyed hash (RFC 9449, 8, 9 and 11.2).
 //!
 //! A nonce says in which window it was handed out, in a way that only the holder of the key can make.
-//! So nothing is stored, every answer can carry one (DPP-11), and all servers that share the key
+//! So nothing is stored, every answer can carry one, and all servers that share the key
 //! accept each other's. The current and the previous window are accepted: with windows of five minutes a
 //! nonce holds five to ten. A new key, as after a restart, makes all of them foreign.
 
@@ -39,7 +39,21 @@ impl NonceKey {
         Ok(Self(bytes))
     }
 
-    /// A key that several servers share.
+    /// A key that several processes share, or that outlives one: 32 bytes of a cryptographic generator, kept
+    /// where secrets are kept; no password, and nothing that is used for anything else.
+    ///
+    /// Who shares it accepts the same nonces, and so the same proofs. That asks for three things more:
+    ///
+    /// - a [`ReplayStore`](crate::ReplayStore) that they share, too. With a store in each process every one of
+    ///   them admits a stolen proof once; with one in memory and a key that outlives the process, a restart
+    ///   forgets proofs that still count;
+    /// - the same server name ([`NonceIssuer::new`]) and the same window ([`NonceIssuer::with_window`]), else
+    ///   their nonces are foreign to each other, and clients are challenged whenever they change servers;
+    /// - clocks that agree to a fraction of that window. A nonce of a window that has not begun elsewhere is
+    ///   foreign there: one challenge more, nothing worse.
+    ///
+    /// A new key takes effect for all at once or challenges for a while whoever meets both; that is all that a
+    /// change of keys needs.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
@@ -63,7 +77,7 @@ pub enum NonceAge {
     Previous,
 }
 
-/// Why a proof is answered by a challenge: `use_dpop_nonce` (ERR-07).
+/// Why a proof is answered by a challenge: `use_dpop_nonce`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum NonceRefusal {
@@ -76,11 +90,12 @@ pub enum NonceRefusal {
 }
 
 impl NonceIssuer {
-    /// Five minutes (A31).
+    /// Five minutes.
+    // A31
     pub const WINDOW: Duration = Duration::from_secs(300);
 
     /// Nonces of the server of this name: under one key, the nonces of two names are foreign to each
-    /// other (DPP-17).
+    /// other.
     #[must_use]
     pub fn new(key: &NonceKey, server: &str) -> Self {
         // A key shorter than a block is filled up with zeros: RFC 2104, 2.

@@ -4,7 +4,7 @@
 //! by any text, parts that can be encoded wrongly, a signature that can be anybody's.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use exchange_dpop::{
+use dpop_bound::{
     KeyPair, SignNow as _, TokenHash, UnixTime,
     nonce::{NonceIssuer, NonceKey},
 };

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use exchange_dpop::{
-    CheckedProof, Es256, Expected, LiveProofs, Origin, SignedProof, Target, Thumbprint, TokenHash, UnixTime,
-    Window,
+use dpop_bound::{
+    Binding, CheckedProof, Es256, Expected, Holder, LiveProofs, Origin, SignedProof, Target, Thumbprint,
+    TokenHash, UnixTime, Window,
     claims::ClaimRefusal,
     form::FormRefusal,
     live::{Caps, LiveRefusal},
@@ -13,6 +13,11 @@ use exchange_dpop::{
 };
 
 use crate::forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN};
+
+/// The exchange's gateway (LIM-10): 30 s either side.
+pub(crate) const WINDOW: Window = Window::seconds(30, 30);
+/// LIM-06.
+pub(crate) const CAPS: Caps = Caps { per_account: 600, per_source: 600, total: 100_000 };
 
 /// What comes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +53,8 @@ impl Request<'_> {
 /// The gateway, and the key that the token is bound to.
 pub(crate) struct Gateway {
     pub(crate) now: UnixTime,
-    pub(crate) bound: Thumbprint,
+    /// The token's `cnf.jkt`.
+    pub(crate) bound: Option<Thumbprint>,
     pub(crate) issuer: NonceIssuer,
     pub(crate) live: Mutex<LiveProofs>,
     origin: Origin,
@@ -58,9 +64,9 @@ impl Gateway {
     pub(crate) fn new() -> Self {
         Self {
             now: UnixTime::from_secs(NOW),
-            bound: forge::client().public_key().thumbprint(),
+            bound: Some(forge::client().public_key().thumbprint()),
             issuer: forge::issuer(),
-            live: Mutex::new(LiveProofs::new(Caps::GATEWAY)),
+            live: Mutex::new(LiveProofs::new(WINDOW, CAPS)),
             origin: Origin::of(ORIGIN).unwrap(),
         }
     }
@@ -79,7 +85,7 @@ impl Gateway {
             Ok(checked) => checked,
             Err(refused) => return refused,
         };
-        let candidate = checked.candidate(Some(member));
+        let candidate = checked.candidate(Holder::Account(member));
         match self.live.lock().unwrap().admit(&candidate, self.now) {
             Ok(()) => Answer::Accepted,
             Err(refused) => Answer::Live(refused),
@@ -98,9 +104,8 @@ impl Gateway {
             method: request.method,
             target: Target::Request(&self.origin, request.path),
             now: self.now,
-            window: Window::GATEWAY,
-            key: Some(&self.bound),
-            token: Some(&TokenHash::of(presented.token)),
+            window: self.live.lock().unwrap().window(),
+            binding: Binding::Token { hash: &TokenHash::of(presented.token), jkt: self.bound.as_ref() },
         };
         signed.check(&expected).map_err(Answer::Claim)
     }

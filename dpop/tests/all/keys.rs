@@ -1,6 +1,6 @@
 //! Private keys of all backends: what one writes, all read; what one signs, all verify.
 
-use exchange_dpop::{
+use dpop_bound::{
     ProofSigner, PublicKey, SignNow, Signature, SignedProof, Verifier,
     backend::{KeyError, aws_lc_rs, p256, ring},
     form::FormRefusal,

@@ -1,6 +1,6 @@
 //! List A: what RFC 9449, 4.3 asks of a resource server, one by one.
 
-use exchange_dpop::{
+use dpop_bound::{
     claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal, presented::PresentedRefusal,
 };
 use serde_json::json;
@@ -81,7 +81,7 @@ fn form() -> Vec<Case> {
 
 /// A signature of the same key over something else.
 fn unsigned_bytes() -> Vec<u8> {
-    use exchange_dpop::SignNow as _;
+    use dpop_bound::SignNow as _;
     crate::forge::client().sign_now(b"something else").unwrap().as_bytes().to_vec()
 }
 

@@ -1,6 +1,6 @@
 //! List B: attacks on the encoding.
 
-use exchange_dpop::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
+use dpop_bound::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
 use serde_json::{Value, json};
 
 use crate::{
@@ -281,8 +281,8 @@ fn of_length(bytes: usize) -> String {
 fn sizes() -> Vec<Case> {
     let good = Draft::good;
     vec![
-        ("8 KiB", of_length(8192), Accepted),
-        ("more than 8 KiB", of_length(8193), Form(TooLong)),
+        ("4 KiB", of_length(4096), Accepted),
+        ("more than 4 KiB", of_length(4097), Form(TooLong)),
         ("jti of a megabyte", good().claim("jti", "a".repeat(1_000_000)).proof(), Form(TooLong)),
         ("a megabyte of dots", ".".repeat(1_000_000), Form(TooLong)),
         ("jti empty", good().claim("jti", "").proof(), Claim(Jti)),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use exchange_dpop::{
+use dpop_bound::{
     UnixTime,
     claims::ClaimRefusal::*,
     form::FormRefusal::{Signature, Typ},

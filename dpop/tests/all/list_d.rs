@@ -1,10 +1,10 @@
-//! List D: replay and caps, through the whole gateway. Waits and memory are [`exchange_dpop::live`]'s own.
+//! List D: replay and caps, through the whole gateway. Waits and memory are [`dpop_bound::live`]'s own.
 
 use std::{sync::Barrier, thread, time::Duration};
 
-use exchange_dpop::{
-    LiveProofs, UnixTime,
-    claims::ClaimRefusal::{Htm, Old},
+use dpop_bound::{
+    LiveProofs, Refusal, UnixTime, Window,
+    claims::ClaimRefusal::{Htm, NotBound, Old},
     form::FormRefusal::Signature,
     live::{Caps, LiveRefusal},
     nonce::{NonceIssuer, NonceKey, NonceRefusal::Foreign},
@@ -12,7 +12,7 @@ use exchange_dpop::{
 
 use crate::{
     forge::{Draft, NOW, key},
-    gateway::{Answer, Answer::*, Gateway, Request},
+    gateway::{Answer, Answer::*, CAPS, Gateway, Request, WINDOW},
 };
 
 const REPLAYED: Answer = Live(LiveRefusal::Replayed);
@@ -21,9 +21,9 @@ fn numbered(number: usize) -> Request<'static> {
     Request::with(Draft::good().claim("jti", format!("{number:0>16}")).proof())
 }
 
-fn gateway(per_member: usize, total: usize) -> Gateway {
+fn gateway(per_account: usize, total: usize) -> Gateway {
     let gateway = Gateway::new();
-    *gateway.live.lock().unwrap() = LiveProofs::new(Caps { per_member, total });
+    *gateway.live.lock().unwrap() = LiveProofs::new(WINDOW, Caps { per_account, total, ..CAPS });
     gateway
 }
 
@@ -69,7 +69,7 @@ fn another_text_with_the_same_id() {
 fn equal_ids_of_two_keys() {
     let mut gateway = Gateway::new();
     assert_eq!(gateway.serve(&Request::with(Draft::good().proof()), "ada"), Accepted);
-    gateway.bound = key(2).public_key().thumbprint();
+    gateway.bound = Some(key(2).public_key().thumbprint());
     assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), Accepted);
     assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), REPLAYED);
 }
@@ -114,7 +114,7 @@ fn the_cap_of_a_member() {
         assert_eq!(gateway.serve(&numbered(number), "ada"), Accepted);
     }
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
-    let full = LiveRefusal::MemberFull { wait };
+    let full = LiveRefusal::AccountFull { wait };
     assert_eq!(gateway.serve(&numbered(3), "ada"), Live(full));
     assert_eq!(full.retry_after(), Some(31));
     assert_eq!(gateway.serve(&numbered(0), "ada"), REPLAYED, "a replay is one, room or not");
@@ -149,11 +149,38 @@ fn what_is_refused_takes_no_room() {
     assert_eq!(gateway.live.lock().unwrap().live(), 0);
     assert_eq!(gateway.serve(&numbered(0), "ada"), Accepted);
     assert_eq!(gateway.serve(&numbered(1), "ada"), Accepted);
-    assert!(matches!(one(good()), Live(LiveRefusal::MemberFull { .. })));
+    assert!(matches!(one(good()), Live(LiveRefusal::AccountFull { .. })));
     assert_eq!(gateway.live.lock().unwrap().live(), 2);
     // The id was never used: another member's request may still come with it.
     assert_eq!(
         gateway.serve(&Request::with(good().claim("jti", "refused-refused-").proof()), "bob"),
         Accepted
     );
+}
+
+/// ERR-06: a token that is bound to no key is a bearer's, whatever proof comes with it; and takes no room.
+#[test]
+fn a_token_that_is_not_bound() {
+    let mut gateway = Gateway::new();
+    gateway.bound = None;
+    let request = Request::with(Draft::good().proof());
+    assert_eq!(gateway.serve(&request, "ada"), Claim(NotBound));
+    assert_eq!(gateway.live.lock().unwrap().live(), 0);
+    assert!(Refusal::from(NotBound).is_proof_required());
+    // What is wrong about the request is said first, as for any other key.
+    let elsewhere = Request { method: "GET", ..request };
+    assert_eq!(gateway.serve(&elsewhere, "ada"), Claim(Htm));
+}
+
+/// LIM-10: the window that claims are checked with and the store's are one; where they are two by mistake, the
+/// store's decides.
+#[test]
+fn the_window_is_the_stores() {
+    let mut gateway = Gateway::new();
+    gateway.live = std::sync::Mutex::new(LiveProofs::new(Window::seconds(300, 0), CAPS));
+    let old = Request::with(Draft::good().claim("iat", NOW - 300).proof());
+    assert_eq!(gateway.serve(&old, "ada"), Accepted);
+    assert_eq!(gateway.serve(&old, "ada"), REPLAYED);
+    gateway.live.lock().unwrap().set_window(WINDOW);
+    assert_eq!(gateway.serve(&old, "ada"), Claim(Old));
 }

@@ -2,8 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 // Backends are compared with each other; `cargo xtask test` enables all of them.
-#![cfg(all(feature = "aws-lc-rs", feature = "ring", feature = "p256"))]
+#![cfg(all(
+    feature = "aws-lc-rs",
+    feature = "ring",
+    feature = "p256",
+    feature = "contract-tests",
+    feature = "http"
+))]
 
+mod docs;
 mod forge;
 mod gateway;
 mod keys;
@@ -14,4 +21,7 @@ mod list_d;
 mod oracles;
 mod proofs;
 mod rfc;
+mod session;
+mod store;
+mod urls;
 mod vectors;

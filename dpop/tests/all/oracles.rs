@@ -6,11 +6,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use dpop_verifier::{DpopError, DpopVerifier, ReplayContext, ReplayStore};
-use exchange_dpop::{
+use dpop_bound::{
     Htu, ProofRequest, Prover, SignNow, SystemRandom, UnixTime,
     backend::{aws_lc_rs, p256, ring},
 };
+use dpop_verifier::{DpopError, DpopVerifier, ReplayContext, ReplayStore};
 use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode,
     jwk::{Jwk, ThumbprintHash},
@@ -55,7 +55,7 @@ fn jws(proof: &str) -> Result<Value, jsonwebtoken::errors::Error> {
 
 fn made_by(key: impl SignNow) -> String {
     let htu = Htu::of(&format!("{ORIGIN}{PATH}")).unwrap();
-    let token = exchange_dpop::TokenHash::of(TOKEN);
+    let token = dpop_bound::TokenHash::of(TOKEN);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let request = ProofRequest {
         method: METHOD,
@@ -111,7 +111,7 @@ const TAKEN_BY_DPOP: &[&str] = &[
     "b64 false",
     "b64 false and critical",
     // A limit of ours.
-    "more than 8 KiB",
+    "more than 4 KiB",
 ];
 const TAKEN_BY_JWS: &[&str] = &[
     // Rules of DPoP, not of JWS.
@@ -129,7 +129,7 @@ const TAKEN_BY_JWS: &[&str] = &[
     "crit of nothing",
     "b64 false",
     "b64 false and critical",
-    "more than 8 KiB",
+    "more than 4 KiB",
     "jti of a megabyte",
     // List C's, with a nonce that is stale.
     "typ",

@@ -7,9 +7,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use exchange_dpop::{
-    AccessToken, Es256, Htu, KeyPair, Nonce, ProofRequest, ProofSigner, Prover, PublicKey, Random, SignNow,
-    SystemRandom, UnixTime,
+use dpop_bound::{
+    AccessToken, Es256, Htu, KeyPair, Nonce, Pending, ProofRequest, ProofSigner, Prover, PublicKey, Random,
+    SignNow, SystemRandom, UnixTime,
     backend::p256,
     proof::ProveError,
     random::RandomError,
@@ -172,14 +172,14 @@ proptest::proptest! {
         method in "[A-Z!#$%&'*+.^_`|~-]{1,12}",
         host in "[a-zA-Z0-9.-]{1,20}",
         port in proptest::option::of(1u16..),
-        path in "(/[a-zA-Z0-9._~!$&'()*+,;=:@%-]{0,12}){1,4}",
+        path in "(/[a-zA-Z0-9._~!$&'()*+,;=:@%|^-]{0,12}){1,4}",
         query in "[a-z=&/?]{0,10}",
         nonce in "[!#-\\[\\]-~]{1,40}",
         token in "[A-Za-z0-9._~+/-]{1,60}={0,2}",
         seconds in 1_000_000u64..4_000_000_000,
         off in -30i64..=30,
     ) {
-        use exchange_dpop::{Expected, Origin, SignedProof, Target, TokenHash, Window};
+        use dpop_bound::{Binding, Expected, Origin, SignedProof, Target, TokenHash, Window};
 
         let authority = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
         let htu = Htu::of(&format!("https://{authority}{path}?{query}")).unwrap();
@@ -198,11 +198,11 @@ proptest::proptest! {
             method: &method,
             target: Target::Request(&origin, &target),
             now: UnixTime::from_secs(seconds.strict_add_signed(off)),
-            window: Window::GATEWAY,
-            key: Some(&bound),
-            token: Some(token.hash()),
+            window: Window::seconds(30, 30),
+            binding: Binding::Token { hash: token.hash(), jkt: Some(&bound) },
         };
         let check = |expected: Expected<'_>| signed.clone().check(&expected).err();
+        let bound_to = |hash, jkt| Expected { binding: Binding::Token { hash, jkt }, ..expected };
         let (longer, other) = (format!("{method}X"), TokenHash::of("other"));
         let stranger = forge::key(2).public_key().thumbprint();
         let elsewhere = format!("{path}/?{query}");
@@ -212,11 +212,13 @@ proptest::proptest! {
             check(Expected { method: &longer, ..expected }),
             check(Expected { target: Target::Request(&origin, &elsewhere), ..expected }),
             check(Expected { now: later, ..expected }),
-            check(Expected { key: Some(&stranger), ..expected }),
-            check(Expected { token: Some(&other), ..expected }),
+            check(bound_to(token.hash(), None)),
+            check(bound_to(token.hash(), Some(&stranger))),
+            check(bound_to(&other, Some(&bound))),
         ];
-        use exchange_dpop::claims::ClaimRefusal::{Ath, Htm, Htu as Url, Key, Old};
-        proptest::prop_assert_eq!(refusals, [None, Some(Htm), Some(Url), Some(Old), Some(Key), Some(Ath)]);
+        use dpop_bound::claims::ClaimRefusal::{Ath, Htm, Htu as Url, Key, NotBound, Old};
+        let expect = [None, Some(Htm), Some(Url), Some(Old), Some(NotBound), Some(Key), Some(Ath)];
+        proptest::prop_assert_eq!(refusals, expect);
     }
 }
 
@@ -229,7 +231,7 @@ impl ProofSigner for Remote<'_> {
     }
 
     fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Signing::later(async move {
+        Pending::later(async move {
             let mut asked = false;
             std::future::poll_fn(|context| {
                 context.waker().wake_by_ref();
@@ -251,7 +253,7 @@ fn keys_elsewhere_may_take_their_time() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(proof.as_mut().poll(&mut context).is_pending());
     let Poll::Ready(Ok(proof)) = proof.poll(&mut context) else { panic!("it is ready the second time") };
-    assert!(exchange_dpop::SignedProof::read(proof.as_str(), &Es256).is_ok());
+    assert!(dpop_bound::SignedProof::read(proof.as_str(), &Es256).is_ok());
 }
 
 /// A key that is gone.
@@ -263,7 +265,7 @@ impl ProofSigner for Lost {
     }
 
     fn sign<'a>(&'a self, _: &'a [u8]) -> Signing<'a> {
-        Signing::ready(Err(SignError::new("the key store is locked")))
+        Pending::ready(Err(SignError::new("the key store is locked")))
     }
 }
 
@@ -289,7 +291,7 @@ fn nothing_is_printed_by_accident() {
     let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
     let prover = Prover::new(&key, SystemRandom);
     let proof = prover.prove_now(&request(&htu)).unwrap();
-    let signed = exchange_dpop::SignedProof::read(proof.as_str(), &Es256).unwrap();
+    let signed = dpop_bound::SignedProof::read(proof.as_str(), &Es256).unwrap();
     let jkt = key.public_key().thumbprint();
     assert_eq!(format!("{proof:?}"), format!("Proof({} bytes)", proof.as_str().len()));
     assert_eq!(format!("{signed:?}"), format!("SignedProof(Thumbprint({jkt}))"));

@@ -1,10 +1,8 @@
 //! The examples of RFC 9449 and RFC 7638, byte for byte.
 
-use std::time::Duration;
-
-use exchange_dpop::{
-    Es256, Expected, Htu, Nonce, PublicKey, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
-    claims::ClaimRefusal, key::KeyRefusal,
+use dpop_bound::{
+    Binding, Es256, Expected, Htu, Nonce, PublicKey, SignedProof, Target, Thumbprint, TokenHash, UnixTime,
+    Window, claims::ClaimRefusal, key::KeyRefusal,
 };
 
 /// RFC 9449, figure 2: to the token endpoint.
@@ -17,7 +15,7 @@ const JKT: &str = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
 
 fn at<'a>(url: &'a Htu, method: &'a str, iat: u64) -> Expected<'a> {
     let now = UnixTime::from_secs(iat + 5);
-    Expected { method, target: Target::Url(url), now, window: Window::GATEWAY, key: None, token: None }
+    Expected { method, target: Target::Url(url), now, window: Window::default(), binding: Binding::AnyKey }
 }
 
 /// DPP-02, DPP-06, DPP-21; RFC 9449, 4.1 and 6.1.
@@ -28,12 +26,14 @@ fn the_proof_at_the_token_endpoint() {
     assert_eq!(signed.nonce(), None);
     assert_eq!(signed.thumbprint().to_string(), JKT);
     let jkt: Thumbprint = JKT.parse().unwrap();
-    let checked = signed.check(&Expected { key: Some(&jkt), ..at(&url, "POST", 1_562_262_616) }).unwrap();
+    let any = at(&url, "POST", 1_562_262_616);
+    let checked = signed.clone().check(&Expected { binding: Binding::Key(&jkt), ..any }).unwrap();
     assert_eq!((checked.jti(), checked.iat()), ("-BwC3ESc6acc2lTc", 1_562_262_616));
-    // An identity provider remembers it for as long as it would take it.
-    let there = Expected { window: Window::IDENTITY_PROVIDER, ..at(&url, "POST", 1_562_262_616) };
-    let checked = SignedProof::read(AT_THE_TOKEN_ENDPOINT, &Es256).unwrap().check(&there).unwrap();
-    assert_eq!(checked.candidate(None).lifetime, Duration::from_secs(25));
+    // The first request of a grant binds whatever key it comes with.
+    assert_eq!(*signed.clone().check(&any).unwrap().thumbprint(), jkt);
+    let other = Thumbprint::from_bytes([0; 32]);
+    let refused = signed.check(&Expected { binding: Binding::Key(&other), ..any });
+    assert_eq!(refused.err(), Some(ClaimRefusal::Key));
 }
 
 /// DPP-04; RFC 9449, 7.1.
@@ -43,11 +43,15 @@ fn the_proof_at_a_resource() {
     let (token, other) = (TokenHash::of(TOKEN), TokenHash::of("another"));
     let expected = at(&url, "GET", 1_562_262_618);
     let signed = SignedProof::read(AT_A_RESOURCE, &Es256).unwrap();
-    let checked = signed.clone().check(&Expected { token: Some(&token), ..expected }).unwrap();
+    let jkt: Thumbprint = JKT.parse().unwrap();
+    let with = |hash, jkt| Expected { binding: Binding::Token { hash, jkt }, ..expected };
+    let checked = signed.clone().check(&with(&token, Some(&jkt))).unwrap();
     assert_eq!(checked.jti(), "e1j3V_bKic8-LAEB");
     assert_eq!(token.to_string(), "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo");
-    let refused = signed.check(&Expected { token: Some(&other), ..expected });
+    let refused = signed.clone().check(&with(&other, Some(&jkt)));
     assert_eq!(refused.err(), Some(ClaimRefusal::Ath));
+    // A token that is bound to no key is a bearer's.
+    assert_eq!(signed.check(&with(&token, None)).err(), Some(ClaimRefusal::NotBound));
 }
 
 /// RFC 9449, 8 and 8.1.

@@ -1,7 +1,7 @@
 //! The named cases as files: proofs with the answer that a verifier has to give, for implementations
 //! in any language. `dpop/vectors/README.md` says what stands in them.
 //!
-//! `UPDATE=1 cargo test -p exchange-dpop --all-features --test all vectors` signs ours anew.
+//! `UPDATE=1 cargo test -p dpop-bound --all-features --test all vectors` signs ours anew.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
 };
 
-use exchange_dpop::{NonceIssuer, Refusal, UnixTime};
+use dpop_bound::{NonceIssuer, Refusal, UnixTime};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -153,7 +153,7 @@ fn theirs() {
             .iter()
             .filter_map(|case| {
                 let mut gateway = Gateway::new();
-                gateway.bound = case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap();
+                gateway.bound = Some(case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap());
                 let answer = word(gateway.ask(&Request::with(&*case.proof)));
                 (answer != case.answer).then(|| format!("{}: {answer}, not {}", case.name, case.answer))
             })

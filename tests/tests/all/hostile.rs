@@ -17,6 +17,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("patterns", fuzz::patterns::run),
     ("proof", fuzz::proof::run),
     ("server", fuzz::server::run),
+    ("session", fuzz::session::run),
     ("types", fuzz::types::run),
     ("url", fuzz::url::run),
 ];
@@ -219,6 +220,7 @@ fn hostile_headers() {
         "DPoP error=use_dpop_nonce\n".repeat(LONG),
     ] {
         fuzz::challenge::run(challenge.as_bytes());
+        fuzz::session::run(format!("401\nDPoP-Nonce: n\nWWW-Authenticate: {challenge}").as_bytes());
     }
     for proof in [
         ".".repeat(DEEP),

@@ -2,13 +2,11 @@
 //!
 //! Versions are pinned, since the known differences are those of a version; a copy of that version is reused.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
+use std::{fs, path::Path, process::Command};
 
 use serde::Deserialize;
+
+use crate::program::{python, run, succeed, text};
 
 /// The oldest Node.js that `jose` runs on.
 const NODE: u32 = 20;
@@ -82,10 +80,7 @@ impl Oracle {
                 pip
             }
         };
-        let said = run(&mut command).map_err(|error| self.not_installed(&error))?;
-        if !said.status.success() {
-            return Err(self.not_installed(&beginning(&text(&said.stderr))));
-        }
+        succeed(&mut command).map_err(|error| self.not_installed(&error))?;
         if self.is_there(folder) { Ok(()) } else { Err(self.not_installed("it is not where it should be")) }
     }
 
@@ -153,16 +148,6 @@ impl Oracle {
     }
 }
 
-/// Bytes of a program's output.
-pub(super) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The lines that say what went wrong; npm tells the whole story behind them.
-fn beginning(complaint: &str) -> String {
-    complaint.lines().take(4).collect::<Vec<_>>().join("\n")
-}
-
 /// Whether there is a Node.js, not too old.
 fn node() -> Result<(), String> {
     let how = format!("Install Node.js {NODE} or newer, which brings npm.");
@@ -177,28 +162,6 @@ fn node() -> Result<(), String> {
 /// `v20.1.2`
 fn major(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
-}
-
-/// The name by which Python answers.
-fn python() -> Result<PathBuf, String> {
-    let answers =
-        |name: &&str| run(Command::new(name).arg("--version")).is_ok_and(|said| said.status.success());
-    ["python3", "python"]
-        .into_iter()
-        .find(answers)
-        .map(PathBuf::from)
-        .ok_or_else(|| "python3 is not on PATH\nInstall Python 3 with pip.".to_owned())
-}
-
-/// Runs a program and keeps what it says.
-fn run(command: &mut Command) -> Result<Output, String> {
-    command.stdin(Stdio::null()).output().map_err(|error| {
-        let program = command.get_program().to_string_lossy();
-        match error.kind() {
-            io::ErrorKind::NotFound => format!("{program} is not on PATH"),
-            _ => format!("{program} cannot be run: {error}"),
-        }
-    })
 }
 
 #[cfg(test)]
@@ -233,11 +196,8 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_is_named() {
-        let missing = run(&mut Command::new("no-such-program")).unwrap_err();
-        assert_eq!(missing, "no-such-program is not on PATH");
-        let how = Oracle::Jose.not_installed(&missing);
-        assert_eq!(beginning("1\n2\n3\n4\n5\n"), "1\n2\n3\n4");
+    fn what_could_not_be_installed_says_why() {
+        let how = Oracle::Jose.not_installed("no-such-program is not on PATH");
         assert!(how.contains("jose 6") && how.contains("no-such-program") && how.contains("npm"), "{how}");
     }
 

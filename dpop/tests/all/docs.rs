@@ -1,0 +1,61 @@
+//! What the public documentation may not say: it is for whoever adopts the package, who has neither the
+//! requirements nor the decisions of the exchange.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs")
+            && !["tests", "model", "properties"].contains(&&*name)
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether a word is the id of a requirement or of a decision: `DPP-18`, `A30`.
+fn is_id(word: &str) -> bool {
+    let digits =
+        |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|it| it.is_ascii_digit());
+    match word.split_once('-') {
+        Some((area, number)) => {
+            (2..=3).contains(&area.len()) && area.bytes().all(|it| it.is_ascii_uppercase()) && digits(number)
+        }
+        None => word.strip_prefix('A').is_some_and(digits),
+    }
+}
+
+/// Lines of documentation outside of the modules of tests.
+fn documentation(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let public = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = public.lines().enumerate().map(|(at, line)| (at + 1, line.trim_start()));
+    lines.filter(|(_, line)| line.starts_with("///") || line.starts_with("//!"))
+}
+
+#[test]
+fn public_documentation_stands_by_itself() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    assert!(files.len() > 30, "{files:?}");
+    let mut found = Vec::new();
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        for (at, line) in documentation(&text) {
+            let words = line.split(|it: char| !(it.is_ascii_alphanumeric() || it == '-'));
+            let ids = words.filter(|word| is_id(word) && *word != "UTF-8");
+            found.extend(ids.map(|id| format!("{}:{at}: {id}", file.display())));
+            if line.to_lowercase().contains("exchange") {
+                found.push(format!("{}:{at}: exchange", file.display()));
+            }
+        }
+    }
+    assert_eq!(found, [""; 0]);
+    assert!(is_id("DPP-18") && is_id("A7") && !is_id("RFC-9449") && !is_id("A128") && !is_id("ES256"));
+}

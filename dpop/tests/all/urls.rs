@@ -1,0 +1,106 @@
+//! Every URL that the `url` crate writes has an `htu`, and it is that URL without query and fragment.
+
+use dpop_bound::{
+    AccessToken, Binding, Es256, Expected, Htu, Origin, ProofRequest, Prover, SignedProof, SystemRandom,
+    Target, UnixTime, Window,
+};
+use proptest::prelude::*;
+use url::Url;
+
+use crate::forge::{self, NOW};
+
+/// What the URL standard makes of this text, if it is one that somebody may send.
+fn written(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let sent =
+        matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
+    sent.then_some(url)
+}
+
+fn without_query(url: &Url) -> Url {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url
+}
+
+/// The address of the `htu`, its origin and the server's view of the same request.
+#[track_caller]
+fn check(url: &Url) {
+    let htu = Htu::of(url.as_str()).unwrap_or_else(|refusal| panic!("{url}: {refusal}"));
+    assert_eq!(htu.as_str(), without_query(url).as_str(), "{url}");
+    let origin = Origin::of(&url.origin().ascii_serialization()).unwrap();
+    assert_eq!(htu.origin(), origin, "{url}");
+    let target = &url[url::Position::BeforePath..];
+    assert!(Target::Request(&origin, target).is(htu.as_str()), "{url}");
+}
+
+/// DPP-03, DPP-08: in JSON, too, whatever the host.
+#[track_caller]
+fn check_in_a_proof(url: &Url) {
+    let htu = Htu::of(url.as_str()).unwrap();
+    let (key, token) = (forge::client(), AccessToken::new("token").unwrap());
+    let (bound, iat) = (key.public_key().thumbprint(), UnixTime::from_secs(NOW));
+    let request = ProofRequest { method: "GET", htu: &htu, iat, nonce: None, token: Some(token.hash()) };
+    let proof = Prover::new(key, SystemRandom).prove_now(&request).unwrap();
+    let expected = Expected {
+        method: "GET",
+        target: Target::Url(&htu),
+        now: iat,
+        window: Window::default(),
+        binding: Binding::Token { hash: token.hash(), jkt: Some(&bound) },
+    };
+    let checked = SignedProof::read(proof.as_str(), &Es256).unwrap().check(&expected);
+    assert!(checked.is_ok(), "{url}: {checked:?}");
+}
+
+#[test]
+fn urls_by_hand() {
+    for text in [
+        "https://gateway.example",
+        "https://gateway.example/a|b",
+        "https://gateway.example/a|b?c={\"d\":[1, 2]}#e f",
+        "https://gateway.example/a\\b/../c d/ä{}<>`^\"",
+        "https://gateway.example?q='\"<>`{}|\\^ä",
+        "http://!\"$&'()*+,-.;=_`{}~/",
+        "https://a\"b\"c/d",
+        "https://GÄTEWAY.example:443/ä",
+        "http://[2001:DB8::0:1]:8080/[a]",
+        "http://0x7f.1/",
+        "https://gateway.example:0/",
+        "https:gateway.example/a",
+        "https://gateway.example/%7Ea%2F%00",
+    ] {
+        let url = written(text).unwrap_or_else(|| panic!("{text}"));
+        check(&url);
+        check_in_a_proof(&url);
+    }
+    for text in ["https://me@gateway.example/", "https://me:secret@gateway.example/"] {
+        assert_eq!(Htu::of(text).err(), Some(dpop_bound::target::UrlRefusal::User), "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any characters at all, with those that mean something in a URL more often.
+    #[test]
+    fn every_url_that_the_url_crate_writes(
+        scheme in "https?:/{0,3}",
+        authority in r#"([a-z0-9.:\[\]-]{0,6}|[!-~]{0,3}|\PC{0,2}){1,4}"#,
+        path in r#"([/.%|^{}<>"`'\\;:@&=+$,~!*()\[\]a-z -]|[^?#\x00]){0,12}"#,
+        rest in r#"([?#][^\x00]{0,8}){0,2}"#,
+    ) {
+        if let Some(url) = written(&format!("{scheme}{authority}/{path}{rest}")) {
+            check(&url);
+        }
+    }
+
+    /// Whatever the host is written with stands in the proof as JSON has it.
+    #[test]
+    fn every_host_stands_in_a_proof(authority in r#"[a-z"`{}!$&'()*+,;=_~.-]{1,12}"#) {
+        if let Some(url) = written(&format!("https://{authority}/")) {
+            check_in_a_proof(&url);
+        }
+    }
+}

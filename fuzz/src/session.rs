@@ -1,0 +1,94 @@
+//! A client's session, and whatever a server answers: it ends, and never sends a nonce where it is not from.
+
+use std::time::Duration;
+
+use dpop_bound::{
+    Htu, Pending, PublicKey, Session, Signature, UnixTime,
+    clock::Reading,
+    random::{Random, RandomError},
+    session::{Answer, Call, Next, Saved, Turn},
+    signer::{ProofSigner, SignError, SignNow, Signing},
+};
+
+/// Signs without cryptography: nobody verifies.
+struct Nothing(PublicKey);
+
+impl ProofSigner for Nothing {
+    fn public_key(&self) -> &PublicKey {
+        &self.0
+    }
+
+    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+        Pending::ready(self.sign_now(message))
+    }
+}
+
+impl SignNow for Nothing {
+    fn sign_now(&self, _: &[u8]) -> Result<Signature, SignError> {
+        Ok(Signature::from_bytes([7; 64]))
+    }
+}
+
+struct Zeros;
+
+impl Random for Zeros {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
+        bytes.fill(0);
+        Ok(())
+    }
+}
+
+/// The key of RFC 7517, A.1.
+const KEY: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
+
+/// Each paragraph is an answer: a line of its status, lines of headers, an empty one, its body. The first bytes
+/// that are JSON are what an earlier process saved.
+pub fn run(data: &[u8]) {
+    let session = Session::new(Nothing(PublicKey::from_jwk(KEY).expect("a key")), Zeros);
+    let reading = |seconds| Reading {
+        wall: UnixTime::from_secs(1_790_000_000 + seconds),
+        monotonic: Duration::from_secs(seconds),
+    };
+    if let Ok(saved) = serde_json::from_slice::<Saved>(data) {
+        session.restore(saved, reading(0));
+    }
+    let text = String::from_utf8_lossy(data);
+    let mut answers = text.split("\n\n\n").map(answer);
+    let url = Htu::of("https://gateway.example/a").expect("a URL");
+    let mut call = Call::new("POST", url);
+    let mut sent = 0;
+    for seconds in 0.. {
+        let Some((status, headers, body)) = answers.next() else { break };
+        let Ok(Turn::Go(transmission)) = session.prepare_now(&call, reading(seconds)) else {
+            panic!("nobody else is on the way");
+        };
+        sent += 1;
+        let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
+        let answer = Answer::new(status, headers).with_body(body.as_bytes());
+        match session.answered(&mut call, transmission, &answer, reading(seconds)) {
+            Next::Again(_) => assert!(sent < 3, "a request was sent too often"),
+            Next::Done | Next::GiveUp(_) => {
+                call = Call::new("POST", call.htu().clone());
+                sent = 0;
+            }
+        }
+    }
+    let other = Call::new("GET", Htu::of("https://other.invalid/").expect("a URL"));
+    let known =
+        session.save(reading(99)).nonces.nonces.iter().any(|saved| saved.origin == "https://other.invalid");
+    if let Ok(Turn::Go(transmission)) = session.prepare_now(&other, reading(99)) {
+        assert_eq!(transmission.nonce().is_some(), known);
+    }
+    let again = Session::new(Nothing(PublicKey::from_jwk(KEY).expect("a key")), Zeros);
+    again.restore(session.save(reading(99)), reading(99));
+    assert!(again.save(reading(99)).nonces.nonces.len() <= 100);
+}
+
+/// Status, headers, body.
+fn answer(text: &str) -> (u16, Vec<(&str, &str)>, &str) {
+    let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.trim().parse().ok()).unwrap_or(401);
+    let headers = lines.filter_map(|line| line.split_once(':'));
+    (status, headers.map(|(name, value)| (name, value.trim())).collect(), body)
+}
