@@ -472,3 +472,16 @@ fn what_to_do_after_a_refusal() {
     assert_eq!(clock.contradictions(), 2);
     check(world, clock, GATEWAY, 0, ClockUnsynchronised(ClockDoubt::Contradictions));
 }
+
+/// A30: two seconds, unless somebody tolerates more, or less.
+#[test]
+fn tolerance_is_a_setting() {
+    for (corrected_beyond, expect) in [(2, Basis::Server), (3, Basis::Server), (6, Basis::Local)] {
+        let mut world = World::ahead(5 * SECOND);
+        let tolerance =
+            Tolerance { corrected_beyond: Duration::from_secs(corrected_beyond), ..Tolerance::default() };
+        let mut clock = ServerClock::new(tolerance);
+        clock.observe(&world.answer(MILLI, MILLI).unwrap());
+        assert_eq!(clock.now(world.reading()).basis, expect, "{corrected_beyond}");
+    }
+}

@@ -294,6 +294,33 @@ fn sizes() -> Vec<Case> {
     ]
 }
 
+/// LIM-23: the lengths are settings.
+#[test]
+fn limits_are_settings() {
+    use dpop_bound::{Binding, Es256, Expected, Htu, SignedProof, Target, UnixTime, Window, form::Limits};
+
+    let url = Htu::of(&format!("{}{}", crate::forge::ORIGIN, crate::forge::PATH)).unwrap();
+    let expected = Expected {
+        method: crate::forge::METHOD,
+        target: Target::Url(&url),
+        now: UnixTime::from_secs(NOW),
+        window: Window::seconds(30, 30),
+        binding: Binding::AnyKey,
+    };
+    let check = |limits, proof: &str| {
+        let signed = SignedProof::read_within(limits, proof, &Es256).map_err(Form)?;
+        signed.check(&expected).map(|_| ()).map_err(Claim)
+    };
+    let long = Limits { proof: 8192, ..Limits::default() };
+    assert_eq!(check(long, &of_length(8192)), Ok(()));
+    assert_eq!(check(long, &of_length(8193)), Err(Form(TooLong)));
+    let short = Limits { shortest_jti: 3, longest_jti: 5, ..Limits::default() };
+    for (length, expect) in [(2, Err(Claim(Jti))), (3, Ok(())), (5, Ok(())), (6, Err(Claim(Jti)))] {
+        let proof = Draft::good().claim("jti", "a".repeat(length)).proof();
+        assert_eq!(check(short, &proof), expect, "{length}");
+    }
+}
+
 /// DPP-03.
 fn numbers_and_texts() -> Vec<Case> {
     let iat = |text: &str| Draft::good().claims_text(|claims| claims.replace(&NOW.to_string(), text)).proof();

@@ -130,7 +130,7 @@ fn of_group(group: &Group, suite: &Path, setting: Setting) -> Result<Outcome, St
     Ok(Outcome::Module(Module {
         name: module_name(group),
         root: contract.shapes.get(*ty).name.clone(),
-        row: root.0,
+        row: contract.tables.row_of(root),
         files,
         open: LeftOpen::of(&contract),
     }))
