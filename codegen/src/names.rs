@@ -151,7 +151,8 @@ fn pascal(wire: &str) -> String {
 }
 
 fn snake(wire: &str) -> String {
-    let words: Vec<String> = spell(wire).split([' ', '_']).map(snake_word).filter(|w| !w.is_empty()).collect();
+    let words: Vec<String> =
+        spell(wire).split([' ', '_']).map(snake_word).filter(|w| !w.is_empty()).collect();
     let name = words.join("_");
     if name.is_empty() {
         return if wire.is_empty() { "empty".to_owned() } else { code_points(wire).to_snake_case() };

@@ -325,8 +325,10 @@ fn scopes(api: &Api) -> Option<TokenStream> {
     let wires: Vec<&str> = all.iter().map(|(scope, _)| scope.as_str()).collect();
     let mut variants: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     names::make_distinct(&wires, &mut variants);
-    let values = all.iter().zip(&variants).map(|((wire, doc), name)| {
-        StringValue { wire: wire.clone(), name: name.clone(), doc: doc.clone() }
+    let values = all.iter().zip(&variants).map(|((wire, doc), name)| StringValue {
+        wire: wire.clone(),
+        name: name.clone(),
+        doc: doc.clone(),
     });
     let scopes = StringEnum {
         name: "Scope",

@@ -48,7 +48,18 @@ impl Options {
     /// No `..`: whoever adds an option decides here whether it names schemas.
     #[must_use]
     pub(crate) fn moved(self, moved: &Moved) -> Self {
-        let Self { names, secrets, open, closed, requests, replace, areas, exact_integers, implied_objects, unchecked } = self;
+        let Self {
+            names,
+            secrets,
+            open,
+            closed,
+            requests,
+            replace,
+            areas,
+            exact_integers,
+            implied_objects,
+            unchecked,
+        } = self;
         Self {
             names: moved.keys(names),
             secrets: moved.set(secrets),

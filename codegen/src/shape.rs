@@ -180,6 +180,8 @@ pub struct StringEnum {
 pub struct Shapes {
     /// All types.
     pub types: Arena<TypeDef>,
+    /// Unions that no value is by itself, in parts of other types: what they are told apart by.
+    pub parts: Vec<TypeDef>,
     /// The type of each place that was asked for.
     pub places: BTreeMap<Conj, TypeRef>,
     /// Where each schema that is nothing but a reference ends.

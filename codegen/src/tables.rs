@@ -221,7 +221,7 @@ fn literals_of(keyword: &Keyword) -> Vec<&Literal> {
 /// Which branch each tag means, by the schema that holds the union.
 fn choices(shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
     let mut out = BTreeMap::new();
-    for def in &shapes.types {
+    for def in shapes.types.iter().chain(&shapes.parts) {
         let Body::Tagged(tagged) = &def.body else { continue };
         // A refinement elsewhere may leave fewer variants; the choice is for the holder itself.
         if def.conj.ids != [tagged.holder] {

@@ -30,10 +30,10 @@ use http::{Request, Response, StatusCode};
 /// What the shape stage generates, in small.
 pub mod types {
     use contract_runtime::{
-        Contract, Undeclared,
+        Contract,
+        contract::ReportUndeclared,
         read::Read,
         schema::{Keyword, Schema, SchemaId, Tables, Types, Validator},
-        violation::Path,
     };
     use serde::{Deserialize, Deserializer, Serialize};
 
@@ -64,8 +64,9 @@ pub mod types {
                     let json = self.to_json().unwrap();
                     Self::VALIDATOR.is_valid(&json)
                 }
-                fn report_undeclared(&self, _: &Path<'_>, _: &mut Undeclared) {}
             }
+
+            impl ReportUndeclared for $name {}
         )*};
     }
 

@@ -29,9 +29,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
 
+pub mod checks;
 #[cfg(feature = "client")]
 pub mod client;
-pub mod checks;
 pub mod contract;
 pub mod json;
 #[macro_use]

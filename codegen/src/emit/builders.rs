@@ -15,8 +15,7 @@ impl Emitter<'_> {
         let (name, builder) = (ident(&def.name), self.builder_name(def));
         let must = |f: &&Field| f.required && self.default_of(f).is_none();
         let required = section("required", shown(body).filter(must).map(|f| self.setter(body, f)));
-        let optional =
-            section("optional", shown(body).filter(|f| !f.required).map(|f| self.setter(body, f)));
+        let optional = section("optional", shown(body).filter(|f| !f.required).map(|f| self.setter(body, f)));
         let constant = shown(body).filter_map(|f| {
             let (setter, value) = (self.setter(body, f), self.default_of(f)?);
             Some(quote!(#setter or #value))

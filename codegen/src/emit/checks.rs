@@ -96,12 +96,7 @@ struct Text {
 impl Text {
     /// An expression of type `&str`.
     fn slice(tokens: TokenStream) -> Self {
-        Self {
-            recv: tokens.clone(),
-            arg: tokens.clone(),
-            matched: tokens,
-            is_none_of: BTreeSet::new(),
-        }
+        Self { recv: tokens.clone(), arg: tokens.clone(), matched: tokens, is_none_of: BTreeSet::new() }
     }
 
     /// A place of type `String`.

@@ -57,9 +57,7 @@ impl Equality {
             TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
                 self.of_place(t, generated)
             }
-            TypeRef::Tuple(all) => {
-                all.iter().map(|t| self.of_place(t, generated)).fold(Is::Hashed, Is::min)
-            }
+            TypeRef::Tuple(all) => all.iter().map(|t| self.of_place(t, generated)).fold(Is::Hashed, Is::min),
             TypeRef::Json | TypeRef::Bool | TypeRef::Int(_) | TypeRef::Number | TypeRef::String => Is::Hashed,
         }
     }

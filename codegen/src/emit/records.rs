@@ -79,8 +79,7 @@ impl Emitter<'_> {
             None if self.allows_others(def) => quote!(declared),
             None => {
                 let patterns = self.member_patterns(def);
-                let unless =
-                    (!patterns.is_empty()).then(|| quote!(unless [#(schemas::#patterns),*]));
+                let unless = (!patterns.is_empty()).then(|| quote!(unless [#(schemas::#patterns),*]));
                 quote!(undeclared #unless)
             }
         }

@@ -123,7 +123,11 @@ pub(super) fn idle(
         (selector, "open", "answers hold it: unknown values are kept there without being asked for")
     });
     let closed = config.closed.iter().map(|selector| {
-        (selector, "closed", "requests alone hold it: unknown values are refused there without being asked for")
+        (
+            selector,
+            "closed",
+            "requests alone hold it: unknown values are refused there without being asked for",
+        )
     });
     for (selector, option, already) in open.chain(closed) {
         let found = select(graph, selector);
@@ -286,7 +290,10 @@ components:
         let contract = read("").unwrap();
         let via = contract.shapes.types.iter().find(|def| def.name == "NewVia").unwrap();
         let Body::Enum(list) = &via.body else { panic!("{via:?}") };
-        assert_eq!(list.values.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(), ["Web", "UnknownValue"]);
+        assert_eq!(
+            list.values.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["Web", "UnknownValue"]
+        );
     }
 
     /// A base that stands in an `allOf` alone is a part of other types and none itself.

@@ -130,7 +130,8 @@ impl Kinds<'_> {
         let pattern_properties = named(&schema.pattern_properties, self);
         let dependent_schemas = named(&schema.dependent_schemas, self);
         let resource = if self.dynamic { schema.resource } else { Default::default() };
-        let mut list = |list: &[SchemaId]| -> Vec<SchemaId> { list.iter().map(|id| self.member(*id)).collect() };
+        let mut list =
+            |list: &[SchemaId]| -> Vec<SchemaId> { list.iter().map(|id| self.member(*id)).collect() };
         let prefix_items = list(&schema.prefix_items);
         let all_of = list(&schema.all_of);
         let any_of = list(&schema.any_of);
@@ -143,10 +144,10 @@ impl Kinds<'_> {
             origin: Default::default(),
             boolean: schema.boolean,
             reference: one(schema.reference),
-            dynamic_reference: schema.dynamic_reference.as_ref().map(|dynamic| DynamicReference {
-                anchor: dynamic.anchor.clone(),
-                initial: dynamic.initial,
-            }),
+            dynamic_reference: schema
+                .dynamic_reference
+                .as_ref()
+                .map(|dynamic| DynamicReference { anchor: dynamic.anchor.clone(), initial: dynamic.initial }),
             definitions: Vec::new(),
             title: None,
             description: None,

@@ -33,12 +33,14 @@ pub(super) fn sweep(graph: &Graph, shapes: &mut Shapes, places: &BTreeSet<Schema
     let numbers = shapes.types.map(|id| if kept.contains(&id) { left.next() } else { None });
     let types = std::mem::take(&mut shapes.types);
     let ids: Vec<TypeId> = types.ids().collect();
-    let kept = ids.into_iter().zip(types).filter(|(id, _)| numbers[*id].is_some());
-    let kept = kept.map(|(_, mut def)| {
+    for (id, mut def) in ids.into_iter().zip(types) {
         each_mut(&mut def.body, &mut |ty| renumber(ty, &numbers));
-        def
-    });
-    shapes.types = kept.collect();
+        if numbers[id].is_some() {
+            shapes.types.push(def);
+        } else if matches!(def.body, Body::Tagged(_)) {
+            shapes.parts.push(def);
+        }
+    }
     shapes.places.retain(|_, ty| is_kept(ty, &numbers));
     shapes.places.values_mut().for_each(|ty| renumber(ty, &numbers));
 }
@@ -111,7 +113,8 @@ fn is_kept(ty: &TypeRef, numbers: &Numbers) -> bool {
     held.iter().all(|id| numbers[*id].is_some())
 }
 
-/// A type by its new number; one that is gone, which no value can be seen by, holds anything.
+/// A type by its new number; one that is gone is a string, since it stood where no field is or in
+/// what is gone itself.
 fn renumber(ty: &mut TypeRef, numbers: &Numbers) {
     match ty {
         TypeRef::Named(id) => match numbers[*id] {

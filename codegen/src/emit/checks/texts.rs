@@ -65,10 +65,9 @@ impl<'a> Checker<'a> {
         match (good.is_empty(), bad.is_empty(), unknown) {
             (_, true, None | Some(Always)) => Always,
             (true, _, None | Some(Never)) => Never,
-            (_, true, Some(unknown)) => unknown.within(
-                quote!(#on.is_known()),
-                |test| quote!(#on.unknown().is_none_or(|text| #test)),
-            ),
+            (_, true, Some(unknown)) => {
+                unknown.within(quote!(#on.is_known()), |test| quote!(#on.unknown().is_none_or(|text| #test)))
+            }
             (_, false, None) => {
                 let names = if good.len() <= bad.len() { variants(&good) } else { variants(&bad) };
                 let on = &place.by_ref;
@@ -93,8 +92,7 @@ impl<'a> Checker<'a> {
             let mut seen = BTreeSet::new();
             let values: Vec<&str> =
                 list.iter().filter_map(|v| v.as_str()).filter(|text| seen.insert(*text)).collect();
-            let values: Vec<&str> =
-                values.into_iter().filter(|text| !is_none_of.contains(*text)).collect();
+            let values: Vec<&str> = values.into_iter().filter(|text| !is_none_of.contains(*text)).collect();
             check = check.and(match values.as_slice() {
                 [] => Never,
                 [one] => When(quote!(#recv == #one)),
