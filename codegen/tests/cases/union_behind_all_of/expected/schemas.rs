@@ -4,7 +4,9 @@
 
 use ::contract_runtime::{
     Number,
-    schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
+    schema::{
+        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    },
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -36,7 +38,7 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/properties/deep/allOf/1", keywords: &[Keyword::MaxLength(3)] },
         Schema { resource: 0, location: "/$defs/colour", keywords: &[Keyword::AnyOf(&[SchemaId(18)], None)] },
         Schema { resource: 0, location: "/$defs/colour/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[SchemaId(20), SchemaId(23)], None)] },
+        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[SchemaId(20), SchemaId(23)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
         Schema { resource: 0, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", SchemaId(21)), ("side", SchemaId(22))])] },
         Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
         Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
