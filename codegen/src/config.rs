@@ -4,11 +4,16 @@
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
+mod position;
+
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 
-use crate::tree::{Place, SourceId, Span};
+use crate::{
+    diagnostics::{Text, Texts},
+    tree::{Place, SourceId},
+};
 
 /// The whole file. Unknown keys are refused.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -60,17 +65,18 @@ pub struct ConfigFile {
 }
 
 impl Config {
-    /// Where a value of an option stands: the first time that it is quoted behind the option's name.
+    /// Where a value of an option stands. The option is a path of keys, `types.unchecked`; the
+    /// value a text in its list, a key of its table, or what one of its tables holds.
     pub(crate) fn place(&self, option: &str, value: &str) -> Option<Place> {
-        let text = &self.file.as_ref()?.text;
-        let behind = text.find(option)?;
-        let quoted = [format!("{value:?}"), format!("'{value}'")];
-        let found = quoted.iter().filter_map(|quoted| {
-            let at = behind + text.get(behind..)?.find(quoted.as_str())?;
-            Some((u32::try_from(at).ok()?, u32::try_from(at + quoted.len()).ok()?))
-        });
-        let (start, end) = found.min()?;
-        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span: Span { start, end } })
+        let span = position::find(&self.file.as_ref()?.text, option, value)?;
+        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })
+    }
+}
+
+impl Texts for ConfigFile {
+    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)> {
+        let text = Text { name: self.name.clone(), text: Arc::clone(&self.text) };
+        std::iter::once((SourceId::OPTIONS, text))
     }
 }
 
@@ -134,6 +140,8 @@ pub struct TypeOptions {
     pub unknown_keywords: UnknownKeywords,
     /// What happens to what cannot be expressed, such as a look-ahead in a pattern.
     pub unsupported: Unsupported,
+    /// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`.
+    pub nullable: Nullable,
     /// Schemas whose pattern cannot be run and is left unchecked, by selector.
     pub unchecked: Vec<String>,
 }
@@ -146,6 +154,7 @@ impl Default for TypeOptions {
             implied_objects: true,
             unknown_keywords: UnknownKeywords::Warn,
             unsupported: Unsupported::Deny,
+            nullable: Nullable::OrNull,
             unchecked: Vec::new(),
         }
     }
@@ -183,6 +192,17 @@ pub enum UnknownKeywords {
     Warn,
     /// Nothing.
     Ignore,
+}
+
+/// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`: `$ref`, `allOf`, `anyOf`,
+/// `oneOf`, or an `enum` without `null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nullable {
+    /// "Or null", as everybody who writes it means it.
+    OrNull,
+    /// Nothing, as OpenAPI 3.0.3 says; each such place is a warning.
+    Strict,
 }
 
 /// What happens to what cannot be expressed.

@@ -7,11 +7,7 @@ mod render;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
-    config::ConfigFile,
-    load::Sources,
-    tree::{Place, SourceId},
-};
+use crate::tree::{Place, SourceId};
 
 /// How bad a problem is; errors sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,9 +106,17 @@ impl Diagnostic {
 
 /// A text that places point into.
 #[derive(Clone, Debug)]
-struct Text {
-    name: String,
-    text: Arc<str>,
+pub struct Text {
+    /// What people call it: the name of a file.
+    pub name: String,
+    /// What stands in it.
+    pub text: Arc<str>,
+}
+
+/// Who holds texts that places point into.
+pub trait Texts {
+    /// Each of them, with the id that places have.
+    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)>;
 }
 
 /// All problems of a run, with the texts that they point into.
@@ -145,18 +149,9 @@ impl Diagnostics {
         self.list.retain(pass);
     }
 
-    /// Remembers the texts of `sources`, so that excerpts can be shown. Cheap: texts are shared.
-    pub fn attach(&mut self, sources: &Sources) {
-        for (index, source) in sources.sources.iter().enumerate() {
-            let text = Text { name: source.name.clone(), text: Arc::clone(&source.text) };
-            self.texts.insert(SourceId(u32::try_from(index).unwrap_or(u32::MAX)), text);
-        }
-    }
-
-    /// Remembers the file of the options, so that excerpts of it can be shown.
-    pub fn attach_options(&mut self, file: &ConfigFile) {
-        let text = Text { name: file.name.clone(), text: Arc::clone(&file.text) };
-        self.texts.insert(SourceId::OPTIONS, text);
+    /// Remembers the texts of a holder, so that excerpts can be shown. Cheap: texts are shared.
+    pub fn attach(&mut self, holder: &impl Texts) {
+        self.texts.extend(holder.texts());
     }
 
     /// Whether any of them is an error.

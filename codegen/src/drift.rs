@@ -14,7 +14,6 @@
 mod annotations;
 mod arrays;
 mod conditions;
-pub(crate) mod document;
 mod enumerations;
 mod finding;
 mod flat;
@@ -25,7 +24,6 @@ mod parameters;
 mod proof;
 pub mod report;
 pub mod rules;
-mod sample;
 mod scalars;
 mod schemas;
 mod security;
@@ -104,7 +102,8 @@ impl Contract {
     }
 
     fn new(mut sources: Sources) -> Result<Self, Diagnostics> {
-        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore };
+        let options =
+            ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
         let (graph, apis, problems) = resolve(&mut sources, &options);
         if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources }) }
     }

@@ -7,6 +7,8 @@ mod print;
 pub mod reason;
 
 pub use self::constraint::{Constraint, Constraints, How};
+use contract_runtime::text::position;
+
 use crate::{
     generate::Contract,
     schema::SchemaId,
@@ -279,7 +281,6 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
 #[must_use]
 pub fn whereabouts(contract: &Contract, place: &Place) -> String {
     let Some(source) = contract.sources.get(place.source) else { return format!("#{}", place.pointer) };
-    let before = source.text.as_bytes().get(..place.span.start as usize).unwrap_or_default();
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    format!("{}:{line} #{}", source.name, place.pointer)
+    let (line, _) = position(source.text.as_bytes(), place.span.start as usize);
+    format!("{}:{} #{}", source.name, line + 1, place.pointer)
 }

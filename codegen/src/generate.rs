@@ -22,7 +22,7 @@ use crate::{
     config::{Builders, Config, ConfigFile, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
-    load::{Sources, load},
+    load::{self, Sources, load},
     lower::{ClientOptions, Loss},
     names,
     naming::Names,
@@ -125,8 +125,22 @@ impl Project {
         inputs.extend(self.inputs.iter().cloned());
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
+        self.mounted(&mounts)?;
         let sources = load(&inputs, &mounts)?;
         self.understand_with(sources, step)
+    }
+
+    /// Whether everything is there that is mounted.
+    fn mounted(&self, mounts: &[(String, PathBuf)]) -> Result<(), Diagnostics> {
+        let mut problems = Diagnostics::new();
+        for (prefix, path) in mounts {
+            let place = self.config.place("mounts", prefix);
+            problems.extend(load::missing(prefix, path).map(|problem| problem.maybe_at(place)));
+        }
+        if let Some(file) = &self.config.file {
+            problems.attach(file);
+        }
+        if problems.has_errors() { Err(problems) } else { Ok(()) }
     }
 
     /// The same for documents that were read already.
@@ -145,7 +159,19 @@ impl Project {
             UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
             UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
         };
-        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        let nullable = match self.config.types.nullable {
+            crate::config::Nullable::OrNull => resolve::Nullable::OrNull,
+            crate::config::Nullable::Strict => resolve::Nullable::Strict,
+        };
+        let (graph, apis, mut diagnostics) =
+            resolve(&mut sources, &ResolveOptions { unknown_keywords, nullable });
+        for prefix in sources.unused_mounts() {
+            diagnostics.push(
+                Diagnostic::warning("mount", format!("no reference asks for what is mounted at `{prefix}`"))
+                    .maybe_at(self.config.place("mounts", prefix))
+                    .help("remove the mount, or correct its prefix: it is the start of the URIs that it answers"),
+            );
+        }
         // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
         // all types are looked at.
         let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");
@@ -163,13 +189,11 @@ impl Project {
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
         let shapes = shape(&graph, &api, &options, names);
-        if whole.is_none() {
-            options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
-        }
+        options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
         let tables = TableSet::new(&graph, &shapes, compiled);
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
-            diagnostics.attach_options(file);
+            diagnostics.attach(file);
         }
         if diagnostics.has_errors() {
             return Err(diagnostics);
@@ -445,3 +469,6 @@ fn merged(apis: Vec<Api>) -> Api {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

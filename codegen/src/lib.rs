@@ -32,7 +32,6 @@ pub mod load;
 pub mod lower;
 pub mod names;
 pub mod naming;
-pub mod openapi;
 pub mod operations;
 pub mod options;
 mod package;

@@ -19,7 +19,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    diagnostics::{Diagnostic, Diagnostics},
+    diagnostics::{Diagnostic, Diagnostics, Text, Texts},
     tree::{Member, Place, Source, SourceId, Span, Tree, Value},
 };
 
@@ -57,6 +57,8 @@ struct Retrieval {
 struct Mount {
     prefix: String,
     path: PathBuf,
+    /// Whether a reference was answered from it.
+    used: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +74,11 @@ struct Offer {
 pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources, Diagnostics> {
     let mut sources = Sources::default();
     let mut problems = Diagnostics::new();
+    problems.extend(mounts.iter().filter_map(|(prefix, path)| missing(prefix, path)));
+    if problems.has_errors() {
+        // Each reference that the mount should answer would only say the same again.
+        return Err(problems);
+    }
     for (prefix, path) in mounts {
         sources.mount(prefix, path);
     }
@@ -112,6 +119,14 @@ pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources,
     sources.or(problems)
 }
 
+/// What is wrong with a mount whose folder or file is not there.
+pub(crate) fn missing(prefix: &str, path: &Path) -> Option<Diagnostic> {
+    let message = format!("`{prefix}` is mounted to {}, which does not exist", path.display());
+    let help =
+        "give the folder that holds the documents, relative to codegen.toml, or the file of one document";
+    (!path.exists()).then(|| Diagnostic::error("mount", message).help(help))
+}
+
 impl Sources {
     /// Reads texts: name (its ending tells YAML from JSON), retrieval URI (empty: made from
     /// the name), content. All of them are inputs.
@@ -128,11 +143,16 @@ impl Sources {
     /// Lets a folder answer the URIs that start with `prefix`, or a file one URI.
     pub fn mount(&mut self, prefix: &str, path: &Path) {
         let path = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        self.mounts.push(Mount { prefix: prefix.to_owned(), path });
+        self.mounts.push(Mount { prefix: prefix.to_owned(), path, used: false });
         // The longest prefix wins.
         self.mounts.sort_by(|left, right| {
             right.prefix.len().cmp(&left.prefix.len()).then_with(|| left.prefix.cmp(&right.prefix))
         });
+    }
+
+    /// The prefixes whose folder or file no reference asked for so far.
+    pub(crate) fn unused_mounts(&self) -> impl Iterator<Item = &str> {
+        self.mounts.iter().filter(|mount| !mount.used).map(|mount| mount.prefix.as_str())
     }
 
     /// Lets a text answer one URI. It becomes a source only when a reference asks for it.
@@ -219,17 +239,19 @@ impl Sources {
     }
 
     /// The file that a URI stands for.
-    fn path_of(&self, uri: &str, from: SourceId) -> Option<PathBuf> {
-        for mount in &self.mounts {
-            if mount.path.is_file() {
-                if uri::key(&mount.prefix) == uri::key(uri) {
-                    return Some(mount.path.clone());
-                }
+    fn path_of(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
+        for mount in &mut self.mounts {
+            let path = if mount.path.is_file() {
+                (uri::key(&mount.prefix) == uri::key(uri)).then(|| mount.path.clone())
             } else if let Some(rest) = uri.strip_prefix(&mount.prefix) {
                 let rest = uri::decode(rest.trim_start_matches('/'))?;
-                if let Some(path) = files::below(&mount.path, &rest) {
-                    return Some(path);
-                }
+                files::below(&mount.path, &rest)
+            } else {
+                None
+            };
+            if path.is_some() {
+                mount.used = true;
+                return path;
             }
         }
         let root = self.root.as_deref()?;
@@ -334,6 +356,13 @@ impl Sources {
         } else {
             Ok(self)
         }
+    }
+}
+
+impl Texts for Sources {
+    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)> {
+        let text = |source: &Source| Text { name: source.name.clone(), text: Arc::clone(&source.text) };
+        self.ids().zip(self.sources.iter().map(text))
     }
 }
 

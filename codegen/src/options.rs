@@ -30,6 +30,8 @@ pub struct Options {
     pub implied_objects: bool,
     /// Schemas whose unsupported pattern is left unchecked.
     pub unchecked: BTreeSet<SchemaId>,
+    /// Schemas on circles of required members: a struct of theirs could not be made.
+    pub endless: BTreeSet<SchemaId>,
 }
 
 impl Options {
@@ -59,6 +61,7 @@ impl Options {
             exact_integers,
             implied_objects,
             unchecked,
+            endless,
         } = self;
         Self {
             names: moved.keys(names),
@@ -71,6 +74,7 @@ impl Options {
             exact_integers,
             implied_objects,
             unchecked: moved.set(unchecked),
+            endless: moved.set(endless),
         }
     }
 }

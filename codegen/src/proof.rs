@@ -7,7 +7,6 @@
 
 mod accepted;
 mod engine;
-mod sample;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -24,7 +23,7 @@ use crate::{
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId},
     tables::{TableSet, patterns},
-    together::type_of,
+    together::{sample, type_of},
 };
 
 /// What is known about a type.
@@ -117,7 +116,7 @@ impl Holder {
     fn new(contract: &Contract) -> Option<Self> {
         let text = accepted::all(&contract.shapes).to_string();
         let mut sources = Sources::from_texts(&[("accepted.json", "urn:accepted", &text)]).ok()?;
-        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny };
+        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny, ..ResolveOptions::default() };
         let (graph, _, diagnostics) = resolve(&mut sources, &options);
         if diagnostics.has_errors() {
             return None;

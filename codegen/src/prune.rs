@@ -293,7 +293,7 @@ fn unfitting(options: &Config, list: &str, selection: &Selection, api: &Api) -> 
     };
     let Selection { tag, path, operation, webhook } = selection;
     let value = [tag, path, operation, webhook].into_iter().flatten().next();
-    let place = value.and_then(|value| options.place(list, value));
+    let place = value.and_then(|value| options.place(&format!("operations.{list}"), value));
     Some(Diagnostic::error("config", what).maybe_at(place).help(advice(word, &known)))
 }
 

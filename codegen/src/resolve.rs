@@ -6,8 +6,9 @@
 pub(crate) mod cycle;
 pub(crate) mod dialect;
 pub(crate) mod discover;
-pub(crate) mod keyword;
 pub(crate) mod locate;
+mod nullable;
+pub mod openapi;
 pub(crate) mod parse;
 pub(crate) mod suggest;
 
@@ -18,7 +19,6 @@ use crate::{
     arena::{Arena, Id},
     diagnostics::Diagnostics,
     load::Sources,
-    openapi,
     schema::{Graph, Resource},
     tree::SourceId,
 };
@@ -37,11 +37,15 @@ pub enum UnknownKeywords {
     Ignore,
 }
 
+pub use self::nullable::Nullable;
+
 /// How documents are read.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ResolveOptions {
     /// Unknown keywords of schemas.
     pub unknown_keywords: UnknownKeywords,
+    /// `nullable` of OpenAPI 3.0.
+    pub nullable: Nullable,
 }
 
 /// Builds the graph of all inputs and what they reach, and one [`Api`] per OpenAPI document
@@ -100,8 +104,14 @@ fn finish(
     let (held, resources) = order(discovery.resources.len(), |at| {
         discovery.resources.get(at).map(|held| key(sources, held.source, held.tree, &held.pointer))
     });
-    let mut parser =
-        Parser { discovery, ids: &ids, resources: &resources, options, problems: Diagnostics::new() };
+    let mut parser = Parser {
+        discovery,
+        ids: &ids,
+        resources: &resources,
+        options,
+        nullable: Vec::new(),
+        problems: Diagnostics::new(),
+    };
     let mut graph = Graph::default();
     for node in nodes.iter().filter_map(|at| discovery.nodes.get(*at)) {
         graph.schemas.push(parser.schema(node));
@@ -120,6 +130,7 @@ fn finish(
         });
     }
     problems.append(parser.problems);
+    nullable::settle(&mut graph, parser.nullable, &mut problems);
     cycle::check(&graph, &mut problems);
     let apis = openapi::read(discovery, &ids, &mut problems);
     problems.attach(sources);

@@ -4,6 +4,8 @@
 //! after that (naming, shaping, tables, drift) works on [`SchemaId`]s and never looks at
 //! a URI or a raw document again.
 
+pub(crate) mod document;
+pub(crate) mod keywords;
 mod part;
 
 use contract_runtime::{Json, Map, Number};
@@ -101,6 +103,37 @@ impl Types {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Every type by its name, `number` before the `integer` that it holds.
+    pub const NAMED: [(Self, &'static str); 7] = [
+        (Self::NULL, "null"),
+        (Self::BOOLEAN, "boolean"),
+        (Self::NUMBER, "number"),
+        (Self::INTEGER, "integer"),
+        (Self::STRING, "string"),
+        (Self::ARRAY, "array"),
+        (Self::OBJECT, "object"),
+    ];
+
+    /// The type of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(_, known)| *known == name).map(|(types, _)| *types)
+    }
+
+    /// The names that make up the set, as few as possible.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let mut left = self;
+        let mut names = Vec::new();
+        for (types, name) in Self::NAMED {
+            if left.contains(types) {
+                names.push(name);
+                left = left.without(types);
+            }
+        }
+        names
     }
 }
 
@@ -244,76 +277,6 @@ pub struct Schema {
     pub then: Option<SchemaId>,
     /// `else`
     pub otherwise: Option<SchemaId>,
-}
-
-impl Schema {
-    /// Whether nothing but annotations, `$ref` and `allOf` stands in it.
-    #[must_use]
-    pub fn is_bare(&self) -> bool {
-        self.boolean != Some(false)
-            && self.dynamic_reference.is_none()
-            && self.types.is_none()
-            && self.enumeration.is_none()
-            && self.constant.is_none()
-            && self.minimum.is_none()
-            && self.maximum.is_none()
-            && self.exclusive_minimum.is_none()
-            && self.exclusive_maximum.is_none()
-            && self.multiple_of.is_none()
-            && self.min_length.is_none()
-            && self.max_length.is_none()
-            && self.pattern.is_none()
-            && self.min_items.is_none()
-            && self.max_items.is_none()
-            && !self.unique_items
-            && self.contains.is_none()
-            && self.prefix_items.is_empty()
-            && self.items.is_none()
-            && self.unevaluated_items.is_none()
-            && self.properties.is_empty()
-            && self.pattern_properties.is_empty()
-            && self.additional_properties.is_none()
-            && self.unevaluated_properties.is_none()
-            && self.property_names.is_none()
-            && self.required.is_empty()
-            && self.min_properties.is_none()
-            && self.max_properties.is_none()
-            && self.dependent_required.is_empty()
-            && self.dependent_schemas.is_empty()
-            && self.any_of.is_empty()
-            && self.one_of.is_empty()
-            && self.not.is_none()
-            && self.condition.is_none()
-    }
-
-    /// Whether it accepts everything and says nothing about structure.
-    #[must_use]
-    pub fn says_nothing(&self) -> bool {
-        self.is_bare() && self.reference.is_none() && self.all_of.is_empty()
-    }
-
-    /// Every schema that this one applies, in place or below.
-    pub fn children(&self) -> impl Iterator<Item = SchemaId> {
-        let one = [
-            self.reference,
-            self.dynamic_reference.as_ref().map(|dynamic| dynamic.initial),
-            self.contains.as_ref().map(|contains| contains.schema),
-            self.items,
-            self.unevaluated_items,
-            self.additional_properties,
-            self.unevaluated_properties,
-            self.property_names,
-            self.not,
-            self.condition,
-            self.then,
-            self.otherwise,
-        ];
-        let lists = [&self.prefix_items, &self.all_of, &self.any_of, &self.one_of];
-        let maps = [&self.properties, &self.pattern_properties, &self.dependent_schemas];
-        let lists = lists.into_iter().flatten().copied();
-        let maps = maps.into_iter().flatten().map(|(_, id)| *id);
-        one.into_iter().flatten().chain(lists).chain(maps)
-    }
 }
 
 /// Every schema that the inputs hold or reach, references settled.

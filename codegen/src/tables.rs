@@ -16,7 +16,7 @@ use quote::quote;
 use crate::{
     arena::Id,
     pattern::{Compiled, compile},
-    schema::{Graph, Schema, SchemaId, Types},
+    schema::{Graph, Schema, SchemaId, Types, keywords::Keyword as Rule},
     shape::{Body, Shapes},
     together::Conj,
 };
@@ -64,7 +64,7 @@ impl TableSet {
         let patterns: BTreeMap<String, (usize, Compiled)> =
             patterns.into_iter().enumerate().map(|(i, (source, c))| (source, (i, c))).collect();
         let static_patterns = patterns.iter().map(|(s, (_, c))| (s.as_str(), c.leak())).collect();
-        let builder = Builder { graph, patterns: static_patterns, choices: choices(shapes) };
+        let builder = Builder { graph, patterns: static_patterns, choices: choices(graph, shapes) };
         let mut rows: Vec<Row> = graph.ids().map(|id| builder.row(id)).collect();
         let mut conjunctions = BTreeMap::new();
         for def in &shapes.types {
@@ -219,12 +219,17 @@ fn literals_of(keyword: &Keyword) -> Vec<&Literal> {
 }
 
 /// Which branch each tag means, by the schema that holds the union.
-fn choices(shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
+fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
     let mut out = BTreeMap::new();
     for def in shapes.types.iter().chain(&shapes.parts) {
         let Body::Tagged(tagged) = &def.body else { continue };
-        // A refinement elsewhere may leave fewer variants; the choice is for the holder itself.
-        if def.conj.ids != [tagged.holder] {
+        // A refinement elsewhere may leave fewer variants; the choice is for the holder itself, or
+        // for the holder beside `null`, which a union around it adds.
+        let around = |id: &SchemaId| {
+            let schema = graph.schema(*id);
+            def.conj.chosen.contains(id) && schema.decides_by(&[Rule::AnyOf, Rule::OneOf])
+        };
+        if !def.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
             continue;
         }
         let branches =

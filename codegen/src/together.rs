@@ -5,6 +5,8 @@
 //! at a place asks here; nothing here knows about Rust types, files or options.
 
 mod facts;
+pub(crate) mod finite;
+pub(crate) mod sample;
 
 pub use facts::Facts;
 

@@ -1,8 +1,9 @@
 //! Documents as trees that remember where every value stands.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use contract_runtime::{Json, Number};
+pub use contract_runtime::pointer::{escape, join};
+use contract_runtime::{Json, Number, pointer};
 
 /// Index of a source in [`crate::load::Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -168,14 +169,7 @@ impl Tree {
     /// The value that a JSON Pointer names (RFC 6901), `None` when there is none.
     #[must_use]
     pub fn at(&self, pointer: &str) -> Option<&Self> {
-        if pointer.is_empty() {
-            return Some(self);
-        }
-        let mut here = self;
-        for token in pointer.strip_prefix('/')?.split('/') {
-            here = here.step(&unescape(token))?;
-        }
-        Some(here)
+        pointer::tokens(pointer)?.try_fold(self, |here, token| here.step(&pointer::unescape(token)?))
     }
 
     /// One token of a JSON Pointer, unescaped.
@@ -183,42 +177,8 @@ impl Tree {
     pub fn step(&self, token: &str) -> Option<&Self> {
         match &self.value {
             Value::Object(_) => self.get(token),
-            Value::Array(elements) => {
-                let canonical = token == "0" || !token.starts_with(['0', '+']);
-                if canonical { elements.get(token.parse::<usize>().ok()?) } else { None }
-            }
+            Value::Array(elements) => elements.get(pointer::index(token)?),
             _ => None,
         }
     }
-}
-
-/// A token as a JSON Pointer writes it: `~` becomes `~0`, `/` becomes `~1`.
-#[must_use]
-pub fn escape(token: &str) -> Cow<'_, str> {
-    if token.contains(['~', '/']) {
-        Cow::Owned(token.replace('~', "~0").replace('/', "~1"))
-    } else {
-        Cow::Borrowed(token)
-    }
-}
-
-/// The reverse of [`escape`].
-#[must_use]
-pub fn unescape(token: &str) -> Cow<'_, str> {
-    if token.contains('~') {
-        Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
-    } else {
-        Cow::Borrowed(token)
-    }
-}
-
-/// A pointer lengthened by one token, which is escaped here.
-#[must_use]
-pub fn join(pointer: &str, token: &str) -> String {
-    let token = escape(token);
-    let mut longer = String::with_capacity(pointer.len() + token.len() + 1);
-    longer.push_str(pointer);
-    longer.push('/');
-    longer.push_str(&token);
-    longer
 }

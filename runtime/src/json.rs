@@ -8,12 +8,13 @@ mod convert;
 mod parse;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod write;
 
 use std::error::Error;
 use std::fmt;
 
-use crate::{Map, Number};
+use crate::{Map, Number, pointer};
 
 /// A JSON object.
 pub type Object = Map<Json>;
@@ -110,6 +111,29 @@ pub struct JsonError {
     pub column: usize,
     /// The innermost value that contains the place, as a JSON Pointer (RFC 6901).
     pub pointer: String,
+    /// What should have stood there instead of an unexpected character or end.
+    pub expected: Option<Expected>,
+}
+
+/// What a reader of JSON was waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Expected {
+    /// A value.
+    Value,
+    /// The key of a member.
+    Key,
+    /// `:` behind a key.
+    Colon,
+    /// `,` or `]`
+    NextElement,
+    /// `,` or `}`
+    NextMember,
+    /// The end of a string.
+    Quote {
+        /// Where it begins, in bytes from the start.
+        opened: usize,
+    },
 }
 
 /// What is wrong with a text that is not acceptable JSON.
@@ -252,13 +276,9 @@ impl Json {
     /// `None` when there is no such value or `pointer` is malformed.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
-        if pointer.is_empty() {
-            return Some(self);
-        }
-        pointer.strip_prefix('/')?.split('/').try_fold(self, |value, token| match value {
-            Self::Array(items) => items.get(array_index(token)?),
-            Self::Object(members) if token.contains('~') => members.get(&unescape(token)?),
-            Self::Object(members) => members.get(token),
+        pointer::tokens(pointer)?.try_fold(self, |value, token| match value {
+            Self::Array(items) => items.get(pointer::index(token)?),
+            Self::Object(members) => members.get(&pointer::unescape(token)?),
             _ => None,
         })
     }
@@ -278,25 +298,4 @@ impl Json {
             _ => self == other,
         }
     }
-}
-
-/// RFC 6901, 4: digits without a leading zero.
-fn array_index(token: &str) -> Option<usize> {
-    let canonical = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
-    if canonical { token.parse().ok() } else { None }
-}
-
-/// RFC 6901, 3: a tilde stands before `0` or `1` only.
-fn unescape(token: &str) -> Option<String> {
-    let mut parts = token.split('~');
-    let mut name = parts.next()?.to_owned();
-    for part in parts {
-        name.push(match part.as_bytes().first()? {
-            b'0' => '~',
-            b'1' => '/',
-            _ => return None,
-        });
-        name.push_str(&part[1..]);
-    }
-    Some(name)
 }

@@ -45,6 +45,7 @@ pub mod number;
 pub mod operation;
 pub mod parameters;
 pub mod pattern;
+pub mod pointer;
 pub mod read;
 pub mod schema;
 pub mod secret;

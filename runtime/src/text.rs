@@ -1,4 +1,5 @@
-//! Counting characters for `minLength` and `maxLength`, without counting more than needed.
+//! Counting characters, without counting more than needed: for `minLength` and `maxLength`, and
+//! for the places of what is wrong with a text.
 //!
 //! JSON Schema counts Unicode code points. A code point takes one to four bytes of
 //! UTF-8, so most strings are decided by their byte length alone.
@@ -44,6 +45,44 @@ pub const fn char_count_at_most(text: &str, most: usize) -> bool {
     }
 }
 
+/// The line and the column of a byte of a text, both from 0; the column counts characters.
+///
+/// Bytes, since a text may be no UTF-8 from there on. [`Lines`] answers for many places.
+#[must_use]
+pub fn position(text: &[u8], offset: usize) -> (usize, usize) {
+    let before = &text[..offset.min(text.len())];
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    let line = before[..start].iter().filter(|byte| **byte == b'\n').count();
+    (line, before[start..].iter().filter(|byte| starts_char(**byte)).count())
+}
+
+/// Where the lines of a text begin, found once.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    /// Finds the lines.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self { starts: std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect() }
+    }
+
+    /// The line of a byte, from 0.
+    #[must_use]
+    pub fn line(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    /// The first byte of a line, `None` behind the last.
+    #[must_use]
+    pub fn start(&self, line: usize) -> Option<usize> {
+        self.starts.get(line).copied()
+    }
+}
+
 const fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
@@ -64,6 +103,20 @@ mod tests {
         }
         assert!(char_count_at_most("abc", usize::MAX));
         assert!(!char_count_at_least("abc", usize::MAX));
+    }
+
+    #[test]
+    fn places() {
+        let text = "aü\n\n€x";
+        let lines = Lines::of(text);
+        for (offset, expected) in
+            [(0, (0, 0)), (1, (0, 1)), (3, (0, 2)), (4, (1, 0)), (5, (2, 0)), (8, (2, 1)), (9, (2, 2))]
+        {
+            assert_eq!(position(text.as_bytes(), offset), expected, "{offset}");
+            assert_eq!(lines.line(offset), expected.0, "{offset}");
+        }
+        assert_eq!((lines.start(1), lines.start(2), lines.start(3)), (Some(4), Some(5), None));
+        assert_eq!(position(b"", 5), (0, 0));
     }
 
     #[test]

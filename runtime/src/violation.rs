@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde::Serializer;
 use serde::ser::SerializeStruct;
 
+use crate::pointer;
+
 /// How many violations a check collects unless told otherwise: a hostile body
 /// must not buy itself an answer larger than itself.
 pub const DEFAULT_CAP: usize = 1000;
@@ -167,26 +169,13 @@ impl<'a> Path<'a> {
         }
         let mut pointer = String::new();
         for step in steps.into_iter().rev() {
-            pointer.push('/');
             match step {
                 Path::Root => {}
-                Path::Key(_, name) => push_escaped(&mut pointer, name),
-                // Writing to a String does not fail.
-                Path::Index(_, index) => drop(write!(pointer, "{index}")),
+                Path::Key(_, name) => pointer::push(&mut pointer, name),
+                Path::Index(_, index) => pointer::push_index(&mut pointer, *index),
             }
         }
         pointer
-    }
-}
-
-/// RFC 6901, 3: `~` is written `~0`, `/` is written `~1`.
-fn push_escaped(pointer: &mut String, name: &str) {
-    for c in name.chars() {
-        match c {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
-        }
     }
 }
 

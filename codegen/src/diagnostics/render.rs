@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, fmt::Write as _, ops::Range};
 
+use contract_runtime::text::Lines;
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode,
     SourceSpan, SpanContents, ThemeStyles,
@@ -21,7 +22,7 @@ pub(super) const FEW: usize = 3;
 /// For people; `most` of each kind when that is said.
 pub(super) fn people(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
     let color = color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let mut lines = Lines::new(&diagnostics.texts);
+    let mut lines = Excerpts::new(&diagnostics.texts);
     let mut out = String::new();
     let kinds = if most.is_some() { kinds(diagnostics) } else { vec![diagnostics.iter().collect()] };
     for kind in kinds {
@@ -71,7 +72,7 @@ fn sense(message: &str) -> String {
     out
 }
 
-fn one(out: &mut String, lines: &mut Lines<'_>, diagnostic: &Diagnostic, color: bool) {
+fn one(out: &mut String, lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, color: bool) {
     let report = Report { diagnostic, excerpt: lines.excerpt(diagnostic.place.as_ref()) };
     let mut text = String::new();
     // Writing into a string does not fail, and excerpts answer every span.
@@ -204,32 +205,28 @@ impl SourceCode for Excerpt {
     }
 }
 
-/// Texts with their line starts, found once.
-struct Lines<'a> {
+/// Texts with their lines, found once.
+struct Excerpts<'a> {
     texts: &'a BTreeMap<SourceId, Text>,
-    starts: BTreeMap<SourceId, Vec<usize>>,
+    lines: BTreeMap<SourceId, Lines>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> Excerpts<'a> {
     const fn new(texts: &'a BTreeMap<SourceId, Text>) -> Self {
-        Self { texts, starts: BTreeMap::new() }
+        Self { texts, lines: BTreeMap::new() }
     }
 
-    fn starts(&mut self, source: SourceId) -> Option<(&'a Text, &[usize])> {
+    fn lines(&mut self, source: SourceId) -> Option<(&'a Text, &Lines)> {
         let text = self.texts.get(&source)?;
-        let starts = self.starts.entry(source).or_insert_with(|| {
-            let breaks = text.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-            std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect()
-        });
-        Some((text, starts))
+        Some((text, self.lines.entry(source).or_insert_with(|| Lines::of(&text.text))))
     }
 
     /// Line and column from 0; the column counts characters.
     fn position(&mut self, place: &Place) -> Option<(&'a Text, usize, usize)> {
-        let (text, starts) = self.starts(place.source)?;
+        let (text, lines) = self.lines(place.source)?;
         let offset = floor(&text.text, place.span.start as usize);
-        let line = starts.partition_point(|start| *start <= offset).saturating_sub(1);
-        let start = starts.get(line).copied().unwrap_or(0);
+        let line = lines.line(offset);
+        let start = lines.start(line).unwrap_or(0);
         let column = text.text.get(start..offset).map_or(0, |before| before.chars().count());
         Some((text, line, column))
     }
@@ -247,15 +244,15 @@ impl<'a> Lines<'a> {
     fn excerpt(&mut self, place: Option<&Place>) -> Option<Excerpt> {
         let place = place?;
         let (text, line, column) = self.position(place)?;
-        let (_, starts) = self.starts(place.source)?;
+        let (_, lines) = self.lines(place.source)?;
         let first_line = line.saturating_sub(1);
         let start = floor(&text.text, place.span.start as usize);
         let end = floor(&text.text, place.span.end as usize).max(start);
         let mut out = String::new();
         let mut span = 0..0;
         for index in first_line..=line + 1 {
-            let Some(&from) = starts.get(index) else { break };
-            let until = starts.get(index + 1).copied().unwrap_or(text.text.len());
+            let Some(from) = lines.start(index) else { break };
+            let until = lines.start(index + 1).unwrap_or(text.text.len());
             let content = text.text.get(from..until).unwrap_or("").trim_end_matches(['\n', '\r']);
             if index == line {
                 // A value over many lines is marked on its first.
@@ -317,7 +314,7 @@ fn floor(text: &str, offset: usize) -> usize {
 
 /// For programs.
 pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
-    let mut lines = Lines::new(&diagnostics.texts);
+    let mut lines = Excerpts::new(&diagnostics.texts);
     let mut out = String::new();
     for diagnostic in diagnostics {
         let place = diagnostic.place.as_ref();

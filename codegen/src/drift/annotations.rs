@@ -4,6 +4,7 @@ use super::{
     enumerations::short,
     finding::{Comparer, Pair},
     flat::Flat,
+    rules,
 };
 
 impl<'g> Comparer<'g> {
@@ -23,7 +24,7 @@ impl<'g> Comparer<'g> {
                 (one, other) => [other, one].into_iter().flatten().collect::<Vec<_>>().join(" in "),
             };
             let message = format!("the text holds {}, was {}", words(content(new)), words(content(old)));
-            self.note("content-changed", pair, message);
+            self.note(rules::CONTENT_CHANGED, pair, message);
         }
         if old.members.is_empty() || new.members.is_empty() {
             return;
@@ -44,7 +45,7 @@ impl<'g> Comparer<'g> {
             words.push("examples");
         }
         if !words.is_empty() {
-            self.note("editorial", pair, format!("{} changed", words.join(", ")));
+            self.note(rules::EDITORIAL, pair, format!("{} changed", words.join(", ")));
         }
         self.extensions(pair);
     }
@@ -55,22 +56,22 @@ impl<'g> Comparer<'g> {
             (
                 old.any(|s| s.deprecated),
                 new.any(|s| s.deprecated),
-                "deprecated-set",
-                "deprecated-unset",
+                rules::DEPRECATED_SET,
+                rules::DEPRECATED_UNSET,
                 "deprecated",
             ),
             (
                 old.any(|s| s.read_only),
                 new.any(|s| s.read_only),
-                "read-only-set",
-                "read-only-unset",
+                rules::READ_ONLY_SET,
+                rules::READ_ONLY_UNSET,
                 "read-only",
             ),
             (
                 old.any(|s| s.write_only),
                 new.any(|s| s.write_only),
-                "write-only-set",
-                "write-only-unset",
+                rules::WRITE_ONLY_SET,
+                rules::WRITE_ONLY_UNSET,
                 "write-only",
             ),
         ];
@@ -86,15 +87,17 @@ impl<'g> Comparer<'g> {
     fn defaults(&mut self, pair: &Pair<'g>) {
         let pick = |flat: &Flat<'g>| flat.first(|schema| schema.default.as_ref());
         match (pick(&pair.old), pick(&pair.new)) {
-            (None, Some(new)) => {
-                self.note("default-added", pair, format!("the default is {}, there was none", short(new)))
-            }
+            (None, Some(new)) => self.note(
+                rules::DEFAULT_ADDED,
+                pair,
+                format!("the default is {}, there was none", short(new)),
+            ),
             (Some(old), None) => {
-                self.note("default-changed", pair, format!("there is no default, was {}", short(old)));
+                self.note(rules::DEFAULT_CHANGED, pair, format!("there is no default, was {}", short(old)));
             }
             (Some(old), Some(new)) if old != new => {
                 self.note(
-                    "default-changed",
+                    rules::DEFAULT_CHANGED,
                     pair,
                     format!("the default is {}, was {}", short(new), short(old)),
                 );
@@ -113,11 +116,15 @@ impl<'g> Comparer<'g> {
             return;
         }
         if old.is_empty() {
-            self.note("format-added", pair, format!("the format is {}, there was none", words(&new)));
+            self.note(rules::FORMAT_ADDED, pair, format!("the format is {}, there was none", words(&new)));
         } else if new.is_empty() {
-            self.note("format-removed", pair, format!("there is no format, was {}", words(&old)));
+            self.note(rules::FORMAT_REMOVED, pair, format!("there is no format, was {}", words(&old)));
         } else {
-            self.note("format-changed", pair, format!("the format is {}, was {}", words(&new), words(&old)));
+            self.note(
+                rules::FORMAT_CHANGED,
+                pair,
+                format!("the format is {}, was {}", words(&new), words(&old)),
+            );
         }
     }
 
@@ -133,7 +140,7 @@ impl<'g> Comparer<'g> {
         }
         for key in keys {
             if pick(&pair.old, key) != pick(&pair.new, key) {
-                self.note("extension-changed", pair, format!("`{key}` changed"));
+                self.note(rules::EXTENSION_CHANGED, pair, format!("`{key}` changed"));
             }
         }
     }

@@ -3,8 +3,9 @@
 use super::{
     finding::{Comparer, Facet, Pair},
     flat::Flat,
+    rules,
 };
-use crate::schema::SchemaId;
+use crate::schema::{SchemaId, keywords::Keyword};
 
 impl<'g> Comparer<'g> {
     /// Compares two arrays.
@@ -25,14 +26,14 @@ impl<'g> Comparer<'g> {
         let none = |flat: &Flat<'g>, ids: &[SchemaId]| {
             ids.iter().any(|id| flat.graph.schema(*id).boolean == Some(false))
         };
-        let facet = || Facet::of(&["items", "prefixItems"]);
+        let facet = || Facet::of(&[Keyword::Items, Keyword::PrefixItems]);
         match (none(&pair.old, &old), none(&pair.new, &new)) {
             (true, true) => {}
             (false, true) => {
-                self.set("items-closed", pair, format!("elements at `{token}` are refused"), facet());
+                self.set(rules::ITEMS_CLOSED, pair, format!("elements at `{token}` are refused"), facet());
             }
             (true, false) => {
-                self.set("items-opened", pair, format!("elements at `{token}` are valid"), facet());
+                self.set(rules::ITEMS_OPENED, pair, format!("elements at `{token}` are valid"), facet());
             }
             (false, false) => self.pair(&old, &new, &pair.at.step(token)),
         }
@@ -43,26 +44,31 @@ impl<'g> Comparer<'g> {
             flat.schemas().filter_map(|schema| schema.contains.as_ref()).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
-        let facet = || Facet::of(&["contains", "minContains", "maxContains"]);
+        let facet = || Facet::of(&[Keyword::Contains, Keyword::MinContains, Keyword::MaxContains]);
         for at in 0..old.len().max(new.len()) {
             match (old.get(at), new.get(at)) {
                 (None, Some(_)) => {
                     self.set(
-                        "contains-added",
+                        rules::CONTAINS_ADDED,
                         pair,
                         "some elements must have a certain form".to_owned(),
                         facet(),
                     );
                 }
                 (Some(_), None) => {
-                    self.set("contains-removed", pair, "no element needs a certain form".to_owned(), facet());
+                    self.set(
+                        rules::CONTAINS_REMOVED,
+                        pair,
+                        "no element needs a certain form".to_owned(),
+                        facet(),
+                    );
                 }
                 (Some(old), Some(new)) => {
                     let counts = (old.min, old.max) == (new.min, new.max);
                     if !counts || !self.same(&[old.schema], &[new.schema]) {
                         let message =
                             "which or how many elements must have a certain form is different".to_owned();
-                        self.set("contains-changed", pair, message, facet());
+                        self.set(rules::CONTAINS_CHANGED, pair, message, facet());
                     }
                 }
                 (None, None) => {}

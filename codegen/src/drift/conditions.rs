@@ -3,8 +3,9 @@
 use super::{
     finding::{Comparer, Facet, Pair},
     flat::Flat,
+    rules,
 };
-use crate::schema::{Schema, SchemaId};
+use crate::schema::{Schema, SchemaId, keywords::Keyword};
 
 impl<'g> Comparer<'g> {
     /// Compares what applies only sometimes.
@@ -19,7 +20,7 @@ impl<'g> Comparer<'g> {
         let all =
             |flat: &Flat<'g>| flat.schemas().filter(|schema| schema.condition.is_some()).collect::<Vec<_>>();
         let (old, mut new) = (all(&pair.old), all(&pair.new));
-        let facet = || Facet::of(&["if", "then", "else"]);
+        let facet = || Facet::of(&[Keyword::If, Keyword::Then, Keyword::Else]);
         let mut left = Vec::new();
         for before in old {
             let condition: Vec<SchemaId> = before.condition.into_iter().collect();
@@ -37,13 +38,18 @@ impl<'g> Comparer<'g> {
             return;
         }
         for _ in 0..left.len().min(new.len()) {
-            self.set("condition-changed", pair, "what `if` asks is different".to_owned(), facet());
+            self.set(rules::CONDITION_CHANGED, pair, "what `if` asks is different".to_owned(), facet());
         }
         for _ in new.len()..left.len() {
-            self.set("condition-removed", pair, "a condition asks for nothing any more".to_owned(), facet());
+            self.set(
+                rules::CONDITION_REMOVED,
+                pair,
+                "a condition asks for nothing any more".to_owned(),
+                facet(),
+            );
         }
         for _ in left.len()..new.len() {
-            self.set("condition-added", pair, "a condition asks for more".to_owned(), facet());
+            self.set(rules::CONDITION_ADDED, pair, "a condition asks for more".to_owned(), facet());
         }
     }
 
@@ -63,10 +69,15 @@ impl<'g> Comparer<'g> {
             return;
         }
         if !left.is_empty() {
-            self.set("not-removed", pair, "what `not` forbade is valid".to_owned(), Facet::of(&["not"]));
+            self.set(
+                rules::NOT_REMOVED,
+                pair,
+                "what `not` forbade is valid".to_owned(),
+                Facet::of(&[Keyword::Not]),
+            );
         }
         if !new.is_empty() {
-            self.set("not-added", pair, "`not` forbids more".to_owned(), Facet::of(&["not"]));
+            self.set(rules::NOT_ADDED, pair, "`not` forbids more".to_owned(), Facet::of(&[Keyword::Not]));
         }
     }
 
@@ -83,13 +94,18 @@ impl<'g> Comparer<'g> {
             pairs
         };
         let (old, new) = (required(&pair.old), required(&pair.new));
-        let facet = || Facet::of(&["dependentRequired"]);
+        let facet = || Facet::of(&[Keyword::DependentRequired]);
         for (name, other) in new.iter().filter(|each| !old.contains(each) && !pair.old.requires(each.1)) {
-            self.set("dependency-added", pair, format!("`{other}` is required beside `{name}`"), facet());
+            self.set(
+                rules::DEPENDENCY_ADDED,
+                pair,
+                format!("`{other}` is required beside `{name}`"),
+                facet(),
+            );
         }
         for (name, other) in old.iter().filter(|each| !new.contains(each) && !pair.new.requires(each.1)) {
             self.set(
-                "dependency-removed",
+                rules::DEPENDENCY_REMOVED,
                 pair,
                 format!("`{other}` may be missing beside `{name}`"),
                 facet(),
@@ -106,11 +122,11 @@ impl<'g> Comparer<'g> {
                 all.iter().filter(|(other, _)| other == name).map(|(_, id)| *id).collect::<Vec<_>>()
             };
             let (before, after) = (of(&old), of(&new));
-            let facet = Facet::of(&["dependentSchemas"]);
+            let facet = Facet::of(&[Keyword::DependentSchemas]);
             if before.is_empty() {
-                self.set("dependency-added", pair, format!("beside `{name}` more is asked"), facet);
+                self.set(rules::DEPENDENCY_ADDED, pair, format!("beside `{name}` more is asked"), facet);
             } else if after.is_empty() {
-                self.set("dependency-removed", pair, format!("beside `{name}` less is asked"), facet);
+                self.set(rules::DEPENDENCY_REMOVED, pair, format!("beside `{name}` less is asked"), facet);
             } else {
                 self.pair(&before, &after, &pair.at.step(&format!("{{beside {name}}}")));
             }
@@ -122,8 +138,8 @@ impl<'g> Comparer<'g> {
         let properties: Pick = |schema| schema.unevaluated_properties;
         let items: Pick = |schema| schema.unevaluated_items;
         for (pick, keyword, facet) in [
-            (properties, "unevaluatedProperties", Facet::of(&["unevaluatedProperties"])),
-            (items, "unevaluatedItems", Facet::of(&["unevaluatedItems"])),
+            (properties, "unevaluatedProperties", Facet::of(&[Keyword::UnevaluatedProperties])),
+            (items, "unevaluatedItems", Facet::of(&[Keyword::UnevaluatedItems])),
         ] {
             // `unevaluatedProperties: false` closes the object, which `objects` compares.
             let plain = |flat: &Flat<'g>, id: &SchemaId| {
@@ -135,9 +151,14 @@ impl<'g> Comparer<'g> {
             };
             let (old, new) = (all(&pair.old), all(&pair.new));
             if old.is_empty() && !new.is_empty() {
-                self.set("unevaluated-added", pair, format!("`{keyword}` restricts what is left"), facet);
+                self.set(
+                    rules::UNEVALUATED_ADDED,
+                    pair,
+                    format!("`{keyword}` restricts what is left"),
+                    facet,
+                );
             } else if !old.is_empty() && new.is_empty() {
-                self.set("unevaluated-removed", pair, format!("`{keyword}` is gone"), facet);
+                self.set(rules::UNEVALUATED_REMOVED, pair, format!("`{keyword}` is gone"), facet);
             } else if !old.is_empty() {
                 self.pair(&old, &new, &pair.at.step(&format!("{{{keyword}}}")));
             }

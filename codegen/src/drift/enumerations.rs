@@ -5,8 +5,9 @@ use contract_runtime::Json;
 use super::{
     finding::{Comparer, Facet, Pair},
     flat::{Flat, Listing, Union},
+    rules,
 };
-use crate::schema::SchemaId;
+use crate::schema::{SchemaId, keywords::Keyword};
 
 /// What a comparison of lists settled, so that nothing is reported twice.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +19,8 @@ pub(super) struct Listed {
     pub(super) new: Option<SchemaId>,
 }
 
-const VALUES: &[&str] = &["enum", "const"];
-const UNIONS: &[&str] = &["enum", "const", "oneOf", "anyOf"];
+const VALUES: &[Keyword] = &[Keyword::Enum, Keyword::Const];
+const UNIONS: &[Keyword] = &[Keyword::Enum, Keyword::Const, Keyword::OneOf, Keyword::AnyOf];
 
 impl<'g> Comparer<'g> {
     /// Two different `const`s.
@@ -32,7 +33,7 @@ impl<'g> Comparer<'g> {
         if old != new {
             let facet = Facet::of(VALUES).tries([old.clone(), new.clone()]);
             self.set(
-                "const-changed",
+                rules::CONST_CHANGED,
                 pair,
                 format!("the value is {}, was {}", short(new), short(old)),
                 facet,
@@ -52,12 +53,17 @@ impl<'g> Comparer<'g> {
             (Listing::Closed { values: old, holder }, Listing::Closed { values: new, holder: other }) => {
                 for value in new.iter().filter(|value| !old.contains(value)) {
                     let facet = Facet::of(UNIONS).tries([(*value).clone()]);
-                    self.set("enum-value-added", pair, format!("{} is a new value", short(value)), facet);
+                    self.set(
+                        rules::ENUM_VALUE_ADDED,
+                        pair,
+                        format!("{} is a new value", short(value)),
+                        facet,
+                    );
                 }
                 for value in old.iter().filter(|value| !new.contains(value)) {
                     let facet = Facet::of(UNIONS).tries([(*value).clone()]);
                     self.set(
-                        "enum-value-removed",
+                        rules::ENUM_VALUE_REMOVED,
                         pair,
                         format!("{} is no longer a value", short(value)),
                         facet,
@@ -67,23 +73,23 @@ impl<'g> Comparer<'g> {
             }
             (Listing::Closed { values, holder }, Listing::None) => {
                 let message = format!("only {} was valid, now there is no list", list(&values));
-                self.set("enum-dropped", pair, message, Facet::of(UNIONS));
+                self.set(rules::ENUM_DROPPED, pair, message, Facet::of(UNIONS));
                 Listed { whole: true, old: id(holder), new: None }
             }
             (Listing::None, Listing::Closed { values, holder }) => {
                 let message = format!("only {} is valid, there was no list", list(&values));
-                self.set("enum-added", pair, message, Facet::of(UNIONS));
+                self.set(rules::ENUM_ADDED, pair, message, Facet::of(UNIONS));
                 Listed { whole: true, old: None, new: id(holder) }
             }
             (Listing::Closed { values: old, holder }, Listing::Open { values: new, holder: other, .. }) => {
                 let message = format!("values other than {} are valid", list(&old));
-                self.set("enum-opened", pair, message, Facet::of(UNIONS));
+                self.set(rules::ENUM_OPENED, pair, message, Facet::of(UNIONS));
                 self.renamed(pair, &old, &new);
                 Listed { whole: true, old: id(holder), new: Some(other.holder) }
             }
             (Listing::Open { values: old, holder, .. }, Listing::Closed { values: new, holder: other }) => {
                 let message = format!("only {} is valid, other values were too", list(&new));
-                self.set("enum-closed", pair, message, Facet::of(UNIONS));
+                self.set(rules::ENUM_CLOSED, pair, message, Facet::of(UNIONS));
                 self.renamed(pair, &old, &new);
                 Listed { whole: true, old: Some(holder.holder), new: id(other) }
             }
@@ -109,11 +115,11 @@ impl<'g> Comparer<'g> {
     /// Values of open enumerations that came and went.
     fn renamed(&mut self, pair: &Pair<'g>, old: &[&'g Json], new: &[&'g Json]) {
         for value in new.iter().filter(|value| !old.contains(value)) {
-            self.note("enum-value-added-open", pair, format!("{} is a new known value", short(value)));
+            self.note(rules::ENUM_VALUE_ADDED_OPEN, pair, format!("{} is a new known value", short(value)));
         }
         for value in old.iter().filter(|value| !new.contains(value)) {
             self.note(
-                "enum-value-removed-open",
+                rules::ENUM_VALUE_REMOVED_OPEN,
                 pair,
                 format!("{} is no longer a known value", short(value)),
             );

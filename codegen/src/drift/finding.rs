@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use contract_runtime::Json;
+use contract_runtime::{Json, text::Lines};
 
 use super::{
     Change, Contract, Level, Options, Spot,
-    document::says,
     flat::Flat,
     proof::{Prover, Side},
     rules::{self, Rule},
 };
 use crate::{
     load::Sources,
-    schema::{Schema, SchemaId},
+    schema::{Schema, SchemaId, keywords::Keyword},
     tree::Place,
 };
 
@@ -72,12 +71,12 @@ pub(super) struct Pair<'g> {
 /// Keywords that decide alone whether a value passes, and values to try.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facet {
-    pub(super) keywords: &'static [&'static str],
+    pub(super) keywords: &'static [Keyword],
     pub(super) tries: Vec<Json>,
 }
 
 impl Facet {
-    pub(super) const fn of(keywords: &'static [&'static str]) -> Self {
+    pub(super) const fn of(keywords: &'static [Keyword]) -> Self {
         Self { keywords, tries: Vec::new() }
     }
 
@@ -105,8 +104,8 @@ pub(super) struct Comparer<'g> {
     asked: HashMap<(Ids, Ids), bool>,
     /// Per change: whether every proof that was asked for was found, whether any was.
     proofs: HashMap<usize, (bool, bool)>,
-    /// Per source: where its lines start.
-    lines: BTreeMap<(bool, u32), Vec<usize>>,
+    /// Per source.
+    lines: BTreeMap<(bool, u32), Lines>,
 }
 
 impl<'g> Comparer<'g> {
@@ -200,18 +199,17 @@ impl<'g> Comparer<'g> {
     /// A change that concerns whoever calls: both levels of the rule count.
     pub(super) fn both(
         &mut self,
-        rule: &'static str,
+        rule: &'static Rule,
         places: (Option<&Place>, Option<&Place>),
         subject: &str,
         message: String,
     ) {
-        let Some(rule) = rules::find(rule) else { return };
         let levels = (self.raised(rule, rule.readers), self.raised(rule, rule.writers));
         self.push(rule, levels, places, (subject, subject), message, None, None);
     }
 
     /// A change of a schema that no proof can judge.
-    pub(super) fn note(&mut self, rule: &'static str, pair: &Pair<'g>, message: String) {
+    pub(super) fn note(&mut self, rule: &'static Rule, pair: &Pair<'g>, message: String) {
         let places = (place(&pair.old), place(&pair.new));
         self.note_at(rule, &pair.at, places, message);
     }
@@ -219,12 +217,11 @@ impl<'g> Comparer<'g> {
     /// As [`Comparer::note`], somewhere else.
     pub(super) fn note_at(
         &mut self,
-        rule: &'static str,
+        rule: &'static Rule,
         at: &Subject,
         places: (Option<&Place>, Option<&Place>),
         message: String,
     ) {
-        let Some(rule) = rules::find(rule) else { return };
         let levels = match at.usage {
             Use::Read => (self.raised(rule, rule.readers), Level::Same),
             Use::Write => (Level::Same, self.raised(rule, rule.writers)),
@@ -233,10 +230,15 @@ impl<'g> Comparer<'g> {
     }
 
     /// A change of what is valid: a proof may show that it breaks nobody, a witness that it does.
-    pub(super) fn set(&mut self, rule: &'static str, pair: &Pair<'g>, message: String, facet: Facet) {
+    pub(super) fn set(&mut self, rule: &'static Rule, pair: &Pair<'g>, message: String, facet: Facet) {
         // The member that has the keyword, so that what many places share is one change.
         let keeper = |flat: &Flat<'g>| {
-            let keeper = flat.schemas().find(|schema| says(schema, facet.keywords));
+            // A reference says nothing where it stands.
+            let says = |schema: &&Schema| {
+                let mut keywords = facet.keywords.iter().filter(|keyword| **keyword != Keyword::Ref);
+                keywords.any(|keyword| keyword.value(schema).is_some())
+            };
+            let keeper = flat.schemas().find(says);
             keeper.map(|schema| &schema.place).or_else(|| place(flat))
         };
         let places = (keeper(&pair.old), keeper(&pair.new));
@@ -246,14 +248,13 @@ impl<'g> Comparer<'g> {
     /// As [`Comparer::set`], somewhere else; the pair says what is valid.
     pub(super) fn set_at(
         &mut self,
-        rule: &'static str,
+        rule: &'static Rule,
         pair: &Pair<'g>,
         at: &Subject,
         places: (Option<&Place>, Option<&Place>),
         message: String,
         facet: Facet,
     ) {
-        let Some(rule) = rules::find(rule) else { return };
         let usage = at.usage;
         let mut level = match usage {
             Use::Read => rule.readers,
@@ -329,10 +330,8 @@ impl<'g> Comparer<'g> {
         let Some(source) = sources.get(place.source) else {
             return Spot { file: String::new(), pointer: place.pointer.clone(), line: 1 };
         };
-        let lines = self.lines.entry((new, place.source.0)).or_insert_with(|| {
-            source.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect()
-        });
-        let line = lines.partition_point(|at| *at < place.span.start as usize) + 1;
+        let lines = self.lines.entry((new, place.source.0)).or_insert_with(|| Lines::of(&source.text));
+        let line = lines.line(place.span.start as usize) + 1;
         Spot { file: source.name.clone(), pointer: place.pointer.clone(), line }
     }
 }
@@ -356,18 +355,9 @@ fn consequence(rule: &Rule, change: &Change) -> String {
 
 /// Where a flattened schema stands: the outermost member that says more than where to look.
 pub(super) fn place<'g>(flat: &Flat<'g>) -> Option<&'g Place> {
-    let telling = flat.schemas().find(|schema| schema.reference.is_none() || !is_bare(schema));
+    let telling =
+        flat.schemas().find(|schema| schema.reference.is_none() || !schema.decides_by(&[Keyword::Ref]));
     telling.or_else(|| flat.schemas().next()).map(|schema| &schema.place)
-}
-
-/// Whether nothing in a schema decides what is valid, its reference aside.
-fn is_bare(schema: &Schema) -> bool {
-    let shared = schema.types.is_none() && schema.enumeration.is_none() && schema.constant.is_none();
-    let objects =
-        schema.properties.is_empty() && schema.required.is_empty() && schema.additional_properties.is_none();
-    let unions = schema.all_of.is_empty() && schema.any_of.is_empty() && schema.one_of.is_empty();
-    let scalars = schema.pattern.is_none() && schema.min_length.is_none() && schema.max_length.is_none();
-    shared && objects && unions && scalars && schema.items.is_none()
 }
 
 fn sorted(ids: &[SchemaId]) -> Vec<SchemaId> {

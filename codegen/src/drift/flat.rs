@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use contract_runtime::{Json, Kind, Number};
+use contract_runtime::{Json, Number};
 
 use super::proof;
-use crate::schema::{Graph, Schema, SchemaId, Types};
+use crate::{
+    schema::{Graph, Schema, SchemaId, Types},
+    together::{Conj, Facts, type_of},
+};
 
 /// How deep a union inside a union is looked into.
 const DEPTH: u8 = 6;
@@ -14,6 +17,7 @@ const DEPTH: u8 = 6;
 #[derive(Clone, Debug)]
 pub(super) struct Flat<'g> {
     pub(super) graph: &'g Graph,
+    facts: Facts,
     /// Every schema that applies without condition, the outermost first.
     pub(super) members: Vec<SchemaId>,
 }
@@ -46,29 +50,20 @@ pub(super) enum Listing<'g> {
 
 impl<'g> Flat<'g> {
     pub(super) fn of(graph: &'g Graph, ids: &[SchemaId]) -> Self {
-        let mut flat = Self { graph, members: Vec::new() };
-        let mut seen = BTreeSet::new();
-        for id in ids {
-            flat.follow(*id, &mut seen);
-        }
-        flat
-    }
-
-    fn follow(&mut self, id: SchemaId, seen: &mut BTreeSet<SchemaId>) {
-        if !seen.insert(id) {
-            return;
-        }
-        self.members.push(id);
-        let schema = self.graph.schema(id);
-        if let Some(target) = schema.reference {
-            self.follow(target, seen);
-        }
-        if let Some(dynamic) = &schema.dynamic_reference {
-            self.follow(dynamic.initial, seen);
-        }
-        for branch in &schema.all_of {
-            self.follow(*branch, seen);
-        }
+        let mut ids = ids.to_vec();
+        let facts = loop {
+            let facts = Facts::of(graph, &Conj::all(ids.iter().copied()), false);
+            // What a `$dynamicRef` leads to without the dynamic scope is compared as what it says.
+            let initial = facts.members.iter().filter_map(|id| graph.schema(*id).dynamic_reference.as_ref());
+            let more: Vec<SchemaId> =
+                initial.map(|dynamic| dynamic.initial).filter(|id| !facts.members.contains(id)).collect();
+            if more.is_empty() {
+                break facts;
+            }
+            ids.extend(more);
+        };
+        let members = facts.members.iter().rev().copied().collect();
+        Self { graph, facts, members }
     }
 
     pub(super) fn schemas(&self) -> impl Iterator<Item = &'g Schema> + '_ {
@@ -119,19 +114,9 @@ impl<'g> Flat<'g> {
         all.min_by(|left, right| (left.value, !left.exclusive).cmp(&(right.value, !right.exclusive)))
     }
 
-    /// The values that `enum` and `const` leave, in the order of the first list.
+    /// The values that `enum` and `const` leave.
     pub(super) fn values(&self) -> Option<Vec<&'g Json>> {
-        let mut found: Option<Vec<&'g Json>> = None;
-        for schema in self.schemas() {
-            let lists = [schema.enumeration.as_deref(), schema.constant.as_ref().map(std::slice::from_ref)];
-            for list in lists.into_iter().flatten() {
-                found = Some(match found {
-                    None => list.iter().collect(),
-                    Some(before) => before.into_iter().filter(|value| list.contains(value)).collect(),
-                });
-            }
-        }
-        found
+        self.facts.literals(self.graph)
     }
 
     pub(super) fn unions(&self) -> Vec<Union<'g>> {
@@ -147,29 +132,8 @@ impl<'g> Flat<'g> {
     }
 
     /// The types that values may have, unions and listed values considered.
-    pub(super) fn types(&self) -> Types {
-        self.types_within(DEPTH)
-    }
-
-    fn types_within(&self, depth: u8) -> Types {
-        let mut types = Types::ALL;
-        for schema in self.schemas() {
-            if schema.boolean == Some(false) {
-                return Types::default();
-            }
-            types = schema.types.map_or(types, |own| types.and(own));
-        }
-        if let Some(values) = self.values() {
-            let of_values = values.iter().fold(Types::default(), |all, value| all.or(type_of(value)));
-            types = types.and(of_values);
-        }
-        if depth > 0 {
-            for union in self.unions() {
-                let of = |id: &SchemaId| Flat::of(self.graph, &[*id]).types_within(depth - 1);
-                types = types.and(union.branches.iter().fold(Types::default(), |all, id| all.or(of(id))));
-            }
-        }
-        types
+    pub(super) const fn types(&self) -> Types {
+        self.facts.types
     }
 
     /// The list of values that this place has, however it is written.
@@ -292,40 +256,12 @@ impl<'g> Flat<'g> {
     }
 }
 
-/// The type of a value; a whole number is an integer.
-pub(super) fn type_of(value: &Json) -> Types {
-    match value.kind() {
-        Kind::Null => Types::NULL,
-        Kind::Boolean => Types::BOOLEAN,
-        Kind::String => Types::STRING,
-        Kind::Array => Types::ARRAY,
-        Kind::Object => Types::OBJECT,
-        _ if value.as_number().is_some_and(Number::is_integer) => Types::INTEGER,
-        _ => Types::NUMBER,
-    }
-}
-
 /// `string or null`.
 pub(super) fn type_names(types: Types) -> String {
-    let all = [
-        (Types::OBJECT, "object"),
-        (Types::ARRAY, "array"),
-        (Types::STRING, "string"),
-        (Types::NUMBER, "number"),
-        (Types::INTEGER, "integer"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::NULL, "null"),
-    ];
     if types == Types::ALL {
         return "anything".to_owned();
     }
-    let mut left = types;
-    let mut names = Vec::new();
-    for (one, name) in all {
-        if left.contains(one) {
-            names.push(name);
-            left = left.without(one);
-        }
-    }
+    let mut names = types.names();
+    names.reverse();
     if names.is_empty() { "nothing".to_owned() } else { names.join(" or ") }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     Contract,
     finding::{Comparer, Subject, Use},
+    rules,
 };
 use crate::{
     api::Operation,
@@ -61,13 +62,13 @@ impl<'g> Comparer<'g> {
         for before in gone {
             if !used_before.contains(&before) && !meant_before.contains(&before) {
                 let place = Some(&old.graph.schema(before).place);
-                self.both("schema-removed", (place, None), &words(old, before), "it is gone".to_owned());
+                self.both(rules::SCHEMA_REMOVED, (place, None), &words(old, before), "it is gone".to_owned());
             }
         }
         for after in left {
             if !used_after.contains(&after) && !meant_after.contains(&after) {
                 let place = Some(&new.graph.schema(after).place);
-                self.both("schema-added", (None, place), &words(new, after), "it is new".to_owned());
+                self.both(rules::SCHEMA_ADDED, (None, place), &words(new, after), "it is new".to_owned());
             }
         }
     }
@@ -93,11 +94,11 @@ impl<'g> Comparer<'g> {
                 Some(after) => {
                     let to = after.root.map(|root| &new.graph.schema(root).place);
                     let message = format!("the schema is `{}`, was `{}`", after.uri, before.uri);
-                    self.both("id-changed", (place, to), &words(old, root), message);
+                    self.both(rules::ID_CHANGED, (place, to), &words(old, root), message);
                 }
                 None => {
                     let message = format!("there is no `{}` any more", before.uri);
-                    self.both("id-gone", (place, None), &words(old, root), message);
+                    self.both(rules::ID_GONE, (place, None), &words(old, root), message);
                 }
             }
         }

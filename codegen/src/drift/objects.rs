@@ -3,14 +3,19 @@
 use super::{
     finding::{Comparer, Facet, Pair, Use, place},
     flat::Flat,
+    rules,
 };
 use crate::{
-    schema::SchemaId,
+    schema::{SchemaId, keywords::Keyword},
     tree::{Place, escape},
 };
 
-const CLOSING: &[&str] =
-    &["additionalProperties", "unevaluatedProperties", "properties", "patternProperties"];
+const CLOSING: &[Keyword] = &[
+    Keyword::AdditionalProperties,
+    Keyword::UnevaluatedProperties,
+    Keyword::Properties,
+    Keyword::PatternProperties,
+];
 
 impl<'g> Comparer<'g> {
     /// Compares two objects.
@@ -75,13 +80,13 @@ impl<'g> Comparer<'g> {
         let old = self.needed(&pair.old, name, usage);
         let new = self.needed(&pair.new, name, usage);
         let (rule, message) = match (old, new) {
-            (false, true) => ("property-required", format!("`{name}` is required")),
-            (true, false) => ("property-optional", format!("`{name}` may be missing")),
+            (false, true) => (rules::PROPERTY_REQUIRED, format!("`{name}` is required")),
+            (true, false) => (rules::PROPERTY_OPTIONAL, format!("`{name}` may be missing")),
             _ => return,
         };
         let at = pair.at.step(&escape(name));
         let places = (own(&pair.old, name), own(&pair.new, name));
-        self.set_at(rule, pair, &at, places, message, Facet::of(&["required"]));
+        self.set_at(rule, pair, &at, places, message, Facet::of(&[Keyword::Required]));
     }
 
     fn added(&mut self, pair: &Pair<'g>, name: &str) {
@@ -90,14 +95,21 @@ impl<'g> Comparer<'g> {
         let asked = self.needed(&pair.old, name, at.usage);
         if self.needed(&pair.new, name, at.usage) && !asked {
             let message = format!("`{name}` is new and required");
-            self.set_at("property-added-required", pair, &at, places, message, Facet::of(&["required"]));
+            self.set_at(
+                rules::PROPERTY_ADDED_REQUIRED,
+                pair,
+                &at,
+                places,
+                message,
+                Facet::of(&[Keyword::Required]),
+            );
         } else if asked && !self.needed(&pair.new, name, at.usage) {
             self.requirement(pair, name);
         } else if pair.old.closed() {
             let message = format!("`{name}` is new where nothing undeclared was allowed");
-            self.set_at("property-added-closed", pair, &at, places, message, Facet::of(CLOSING));
+            self.set_at(rules::PROPERTY_ADDED_CLOSED, pair, &at, places, message, Facet::of(CLOSING));
         } else {
-            self.note_at("property-added", &at, places, format!("`{name}` is new and optional"));
+            self.note_at(rules::PROPERTY_ADDED, &at, places, format!("`{name}` is new and optional"));
         }
         // Names that were undeclared may have had a schema all the same.
         let before = self.described(&pair.old, name);
@@ -120,20 +132,20 @@ impl<'g> Comparer<'g> {
         let before = Flat::of(pair.old.graph, &pair.old.applicable(name));
         if before.any(|schema| schema.deprecated) {
             self.note_at(
-                "property-reserved-removed",
+                rules::PROPERTY_RESERVED_REMOVED,
                 &at,
                 places,
                 format!("the retired `{name}` is no longer declared"),
             );
         } else if pair.old.requires(name) {
             self.note_at(
-                "property-removed-required",
+                rules::PROPERTY_REMOVED_REQUIRED,
                 &at,
                 places,
                 format!("`{name}`, which was required, is gone"),
             );
         } else {
-            self.note_at("property-removed", &at, places, format!("the optional `{name}` is gone"));
+            self.note_at(rules::PROPERTY_REMOVED, &at, places, format!("the optional `{name}` is gone"));
         }
     }
 
@@ -165,7 +177,7 @@ impl<'g> Comparer<'g> {
             if before.is_empty() && pair.old.closed() {
                 let message = format!("names that match `{pattern}` are valid where nothing undeclared was");
                 self.set_at(
-                    "pattern-properties-added",
+                    rules::PATTERN_PROPERTIES_ADDED,
                     pair,
                     &at,
                     (place(&pair.old), place(&pair.new)),
@@ -175,7 +187,7 @@ impl<'g> Comparer<'g> {
             } else if after.is_empty() && pair.new.closed() {
                 let message = format!("names that match `{pattern}` are no longer valid");
                 self.set_at(
-                    "pattern-properties-removed",
+                    rules::PATTERN_PROPERTIES_REMOVED,
                     pair,
                     &at,
                     (place(&pair.old), place(&pair.new)),
@@ -199,7 +211,7 @@ impl<'g> Comparer<'g> {
         match (pair.old.closed(), pair.new.closed()) {
             (false, true) => {
                 self.set(
-                    "object-closed",
+                    rules::OBJECT_CLOSED,
                     pair,
                     "undeclared properties are refused".to_owned(),
                     Facet::of(CLOSING),
@@ -207,7 +219,7 @@ impl<'g> Comparer<'g> {
             }
             (true, false) => {
                 self.set(
-                    "object-opened",
+                    rules::OBJECT_OPENED,
                     pair,
                     "undeclared properties are valid".to_owned(),
                     Facet::of(CLOSING),

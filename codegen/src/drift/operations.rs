@@ -1,6 +1,9 @@
 //! Operations: matched by id, else by method and path; bodies and answers.
 
-use super::finding::{Comparer, Subject, Use};
+use super::{
+    finding::{Comparer, Subject, Use},
+    rules::{self, Rule},
+};
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
     schema::SchemaId,
@@ -48,14 +51,14 @@ impl<'g> Comparer<'g> {
         if let (Some(old), Some(new)) = (self.old.apis.first(), self.new.apis.first()) {
             if old.version != new.version {
                 let message = format!("`info.version` is {}, was {}", new.version, old.version);
-                self.both("version-changed", (None, None), "the contract", message);
+                self.both(rules::VERSION_CHANGED, (None, None), "the contract", message);
             }
             let (mut before, mut after) = (old.servers.clone(), new.servers.clone());
             before.sort();
             after.sort();
             if before != after {
                 let message = format!("the servers are {}, were {}", after.join(", "), before.join(", "));
-                self.both("server-changed", (None, None), "the contract", message);
+                self.both(rules::SERVER_CHANGED, (None, None), "the contract", message);
             }
         }
     }
@@ -86,8 +89,8 @@ impl<'g> Comparer<'g> {
             self.operation(&Calls { old: before, new: after, answers });
         }
         let (added, removed) = match answers {
-            Use::Read => ("operation-added", "operation-removed"),
-            Use::Write => ("webhook-added", "webhook-removed"),
+            Use::Read => (rules::OPERATION_ADDED, rules::OPERATION_REMOVED),
+            Use::Write => (rules::WEBHOOK_ADDED, rules::WEBHOOK_REMOVED),
         };
         for before in gone {
             let message = format!("`{}` is gone", before.id);
@@ -104,29 +107,29 @@ impl<'g> Comparer<'g> {
         let places = calls.places();
         if old.method != new.method || template(&old.path) != template(&new.path) {
             let message = format!("`{}` is called by {}, was by {}", new.id, name(new), name(old));
-            self.both("operation-moved", places, &subject, message);
+            self.both(rules::OPERATION_MOVED, places, &subject, message);
         }
         if old.id != new.id {
             let message = format!("the operation is called `{}`, was `{}`", new.id, old.id);
-            self.both("operation-renamed", places, &subject, message);
+            self.both(rules::OPERATION_RENAMED, places, &subject, message);
         }
         if old.deprecated != new.deprecated {
             let (rule, message) = if new.deprecated {
-                ("operation-deprecated", "it became deprecated")
+                (rules::OPERATION_DEPRECATED, "it became deprecated")
             } else {
-                ("operation-undeprecated", "it is no longer deprecated")
+                (rules::OPERATION_UNDEPRECATED, "it is no longer deprecated")
             };
             self.both(rule, places, &subject, message.to_owned());
         }
         if (&old.summary, &old.description, &old.tags) != (&new.summary, &new.description, &new.tags) {
             let message = "summary, description or tags changed".to_owned();
-            self.both("operation-editorial", places, &subject, message);
+            self.both(rules::OPERATION_EDITORIAL, places, &subject, message);
         }
         let mut keys: Vec<&str> = old.extensions.keys().chain(new.extensions.keys()).collect();
         keys.sort_unstable();
         keys.dedup();
         for key in keys.into_iter().filter(|key| old.extensions.get(key) != new.extensions.get(key)) {
-            self.both("extension-changed", places, &subject, format!("`{key}` changed"));
+            self.both(rules::EXTENSION_CHANGED, places, &subject, format!("`{key}` changed"));
         }
         self.security(calls);
         self.parameters(calls);
@@ -140,15 +143,23 @@ impl<'g> Comparer<'g> {
         match (&old.request_body, &new.request_body) {
             (None, None) => {}
             (None, Some(body)) => {
-                let rule =
-                    if body.required { "request-body-added-required" } else { "request-body-added-optional" };
+                let rule = if body.required {
+                    rules::REQUEST_BODY_ADDED_REQUIRED
+                } else {
+                    rules::REQUEST_BODY_ADDED_OPTIONAL
+                };
                 let word = if body.required { "required" } else { "optional" };
                 let places = (Some(&old.place), Some(&body.place));
                 self.both(rule, places, &at.base, format!("there is a body, and it is {word}"));
             }
             (Some(body), None) => {
                 let places = (Some(&body.place), Some(&new.place));
-                self.both("request-body-removed", places, &at.base, "there is no body any more".to_owned());
+                self.both(
+                    rules::REQUEST_BODY_REMOVED,
+                    places,
+                    &at.base,
+                    "there is no body any more".to_owned(),
+                );
             }
             (Some(before), Some(after)) => self.request_bodies(before, after, &at),
         }
@@ -157,25 +168,33 @@ impl<'g> Comparer<'g> {
     fn request_bodies(&mut self, before: &'g RequestBody, after: &'g RequestBody, at: &Subject) {
         let places = (Some(&before.place), Some(&after.place));
         if before.description != after.description {
-            self.both("operation-editorial", places, &at.base, "description of the body changed".to_owned());
+            self.both(
+                rules::OPERATION_EDITORIAL,
+                places,
+                &at.base,
+                "description of the body changed".to_owned(),
+            );
         }
         match (before.required, after.required) {
             (false, true) => {
-                self.both("request-body-required", places, &at.base, "the body is required".to_owned())
+                self.both(rules::REQUEST_BODY_REQUIRED, places, &at.base, "the body is required".to_owned())
             }
-            (true, false) => {
-                self.both("request-body-optional", places, &at.base, "the body may be missing".to_owned())
-            }
+            (true, false) => self.both(
+                rules::REQUEST_BODY_OPTIONAL,
+                places,
+                &at.base,
+                "the body may be missing".to_owned(),
+            ),
             _ => {}
         }
-        let rules = ("request-media-type-added", "request-media-type-removed");
+        let rules = (rules::REQUEST_MEDIA_TYPE_ADDED, rules::REQUEST_MEDIA_TYPE_REMOVED);
         self.content((&before.content, &after.content), rules, places, at);
     }
 
     fn content(
         &mut self,
         (old, new): (&'g [MediaType], &'g [MediaType]),
-        (added, removed): (&'static str, &'static str),
+        (added, removed): (&'static Rule, &'static Rule),
         places: (Option<&'g Place>, Option<&'g Place>),
         at: &Subject,
     ) {
@@ -186,7 +205,7 @@ impl<'g> Comparer<'g> {
             };
             if before.encoding != after.encoding {
                 self.both(
-                    "encoding-changed",
+                    rules::ENCODING_CHANGED,
                     places,
                     &at.base,
                     format!("`encoding` of `{}` changed", before.name),
@@ -217,7 +236,7 @@ impl<'g> Comparer<'g> {
                 continue;
             }
             let success = matches!(before.status, Status::Code(100..400) | Status::Range(1..=3));
-            let rule = if success { "response-removed" } else { "refusal-removed" };
+            let rule = if success { rules::RESPONSE_REMOVED } else { rules::REFUSAL_REMOVED };
             self.both(rule, place, &subject, format!("{} is gone", status(before.status)));
             // What is sent instead, if anything is, is what the wider entry says.
             if let Some(after) = covering(&new.responses, before.status) {
@@ -230,7 +249,7 @@ impl<'g> Comparer<'g> {
             }
             let places = (Some(&old.place), Some(&after.place));
             let subject = format!("{} {}", calls.name(), status(after.status));
-            self.both("response-added", places, &subject, format!("{} is new", status(after.status)));
+            self.both(rules::RESPONSE_ADDED, places, &subject, format!("{} is new", status(after.status)));
             if let Some(before) = covering(&old.responses, after.status) {
                 self.answer(calls, before, after);
             }
@@ -241,9 +260,14 @@ impl<'g> Comparer<'g> {
         let base = format!("{} {}", calls.name(), status(after.status));
         let places = (Some(&before.place), Some(&after.place));
         if before.description != after.description {
-            self.both("operation-editorial", places, &base, "description of the answer changed".to_owned());
+            self.both(
+                rules::OPERATION_EDITORIAL,
+                places,
+                &base,
+                "description of the answer changed".to_owned(),
+            );
         }
-        let rules = ("response-media-type-added", "response-media-type-removed");
+        let rules = (rules::RESPONSE_MEDIA_TYPE_ADDED, rules::RESPONSE_MEDIA_TYPE_REMOVED);
         let at = Subject::new(format!("{base} body"), calls.answers);
         self.content((&before.content, &after.content), rules, places, &at);
         self.headers(&before.headers, &after.headers, places, &base, calls.answers);
@@ -261,9 +285,9 @@ impl<'g> Comparer<'g> {
             let at = Subject::new(format!("{base} header {}", before.name), usage);
             let Some(after) = new.iter().find(|after| after.name.eq_ignore_ascii_case(&before.name)) else {
                 let rule = if before.required {
-                    "response-header-removed"
+                    rules::RESPONSE_HEADER_REMOVED
                 } else {
-                    "response-header-removed-optional"
+                    rules::RESPONSE_HEADER_REMOVED_OPTIONAL
                 };
                 self.both(rule, places, &at.base, format!("the header `{}` is gone", before.name));
                 continue;
@@ -271,7 +295,7 @@ impl<'g> Comparer<'g> {
             match (before.required, after.required) {
                 (false, true) => {
                     self.both(
-                        "response-header-required",
+                        rules::RESPONSE_HEADER_REQUIRED,
                         places,
                         &at.base,
                         "the header is always there".to_owned(),
@@ -279,7 +303,7 @@ impl<'g> Comparer<'g> {
                 }
                 (true, false) => {
                     self.both(
-                        "response-header-optional",
+                        rules::RESPONSE_HEADER_OPTIONAL,
                         places,
                         &at.base,
                         "the header may be missing".to_owned(),
@@ -289,7 +313,7 @@ impl<'g> Comparer<'g> {
             }
             if before.description != after.description {
                 self.both(
-                    "operation-editorial",
+                    rules::OPERATION_EDITORIAL,
                     places,
                     &at.base,
                     "description of the header changed".to_owned(),
@@ -301,7 +325,7 @@ impl<'g> Comparer<'g> {
             if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
                 let subject = format!("{base} header {}", after.name);
                 self.both(
-                    "response-header-added",
+                    rules::RESPONSE_HEADER_ADDED,
                     places,
                     &subject,
                     format!("the header `{}` is new", after.name),

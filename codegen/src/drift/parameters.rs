@@ -3,6 +3,7 @@
 use super::{
     finding::{Comparer, Subject},
     operations::{Calls, list},
+    rules,
 };
 use crate::api::{Operation, Parameter, ParameterIn};
 
@@ -42,7 +43,7 @@ impl<'g> Comparer<'g> {
                     word(after.location),
                     word(before.location)
                 );
-                self.both("parameter-moved", (Some(&before.place), Some(&after.place)), &base, message);
+                self.both(rules::PARAMETER_MOVED, (Some(&before.place), Some(&after.place)), &base, message);
                 self.pair(
                     &list(before.schema),
                     &list(after.schema),
@@ -50,11 +51,15 @@ impl<'g> Comparer<'g> {
                 );
             } else {
                 let message = format!("`{}` is no longer read", before.name);
-                self.both("parameter-removed", (Some(&before.place), Some(&new.place)), &base, message);
+                self.both(rules::PARAMETER_REMOVED, (Some(&before.place), Some(&new.place)), &base, message);
             }
         }
         for after in left {
-            let rule = if after.required { "parameter-added-required" } else { "parameter-added-optional" };
+            let rule = if after.required {
+                rules::PARAMETER_ADDED_REQUIRED
+            } else {
+                rules::PARAMETER_ADDED_OPTIONAL
+            };
             let kind = if after.required { "required" } else { "optional" };
             let message = format!("`{}` is new and {kind}", after.name);
             self.both(rule, (Some(&old.place), Some(&after.place)), &subject(calls, after), message);
@@ -66,11 +71,13 @@ impl<'g> Comparer<'g> {
         let places = (Some(&before.place), Some(&after.place));
         if before.name != after.name && after.location == ParameterIn::Path {
             let message = format!("the placeholder is called `{}`, was `{}`", after.name, before.name);
-            self.both("path-parameter-renamed", places, &base, message);
+            self.both(rules::PATH_PARAMETER_RENAMED, places, &base, message);
         }
         match (before.required, after.required) {
-            (false, true) => self.both("parameter-required", places, &base, "it is required".to_owned()),
-            (true, false) => self.both("parameter-optional", places, &base, "it may be left out".to_owned()),
+            (false, true) => self.both(rules::PARAMETER_REQUIRED, places, &base, "it is required".to_owned()),
+            (true, false) => {
+                self.both(rules::PARAMETER_OPTIONAL, places, &base, "it may be left out".to_owned())
+            }
             _ => {}
         }
         let form = |parameter: &'g Parameter| {
@@ -83,15 +90,15 @@ impl<'g> Comparer<'g> {
         };
         if form(before) != form(after) {
             let message = "`style`, `explode`, `allowReserved` or `content` changed".to_owned();
-            self.both("parameter-style-changed", places, &base, message);
+            self.both(rules::PARAMETER_STYLE_CHANGED, places, &base, message);
         }
         if before.deprecated != after.deprecated {
             let message =
                 if after.deprecated { "it became deprecated" } else { "it is no longer deprecated" };
-            self.both("parameter-deprecated", places, &base, message.to_owned());
+            self.both(rules::PARAMETER_DEPRECATED, places, &base, message.to_owned());
         }
         if before.description != after.description {
-            self.both("operation-editorial", places, &base, "its description changed".to_owned());
+            self.both(rules::OPERATION_EDITORIAL, places, &base, "its description changed".to_owned());
         }
         let at = Subject::new(base, calls.answers.reversed());
         self.pair(&list(before.schema), &list(after.schema), &at);

@@ -18,16 +18,16 @@ use jsonschema::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    document::{self, Writer, exact},
-    finding::Facet,
-    flat::Flat,
-    sample,
-};
+use super::{finding::Facet, flat::Flat};
 use crate::{
-    schema::{Graph, SchemaId},
+    schema::{
+        Graph, SchemaId,
+        document::{self, Writer, exact},
+        keywords::vocabulary,
+    },
     shape::Shapes,
     tables::{TableSet, patterns},
+    together::{Conj, sample},
 };
 
 /// Which version.
@@ -103,7 +103,7 @@ impl<'g> Prover<'g> {
     ) -> Option<Verdict> {
         let writer = self.writer(refusing);
         // What is unevaluated depends on everything beside it.
-        let spread = facet.keywords.iter().any(|keyword| keyword.starts_with("unevaluated"))
+        let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
             && refuser.iter().any(|id| writer.looks_around(*id));
         let barrier = if spread { writer.whole(refuser)? } else { writer.only(refuser, facet.keywords)? };
         if let Some(witness) = self.witness((giving, given), (refusing, refuser), &barrier, facet) {
@@ -132,6 +132,12 @@ impl<'g> Prover<'g> {
         covers(&old, &new) && covers(&new, &old)
     }
 
+    /// Values at the edges of what a place of one side allows.
+    pub(super) fn samples(&self, side: Side, conj: &Conj) -> Vec<Json> {
+        let part = |id: SchemaId, value: &Json| self.accepts(side, &[id], value);
+        sample::values(self.graph(side), conj, false, &part)
+    }
+
     /// A value that `giving` accepts and the barrier refuses, by both engines.
     fn witness(
         &self,
@@ -147,7 +153,7 @@ impl<'g> Prover<'g> {
             validator(&document)
         });
         let whole = whole.as_ref()?;
-        let samples = sample::samples(self.graph(giving), given);
+        let samples = self.samples(giving, &Conj::all(given.iter().copied()));
         let mut tries = facet.tries.iter().chain(&samples);
         let shows = |value: &&Json| {
             exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))

@@ -56,385 +56,394 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// Every rule, grouped: operations, sign-in, parameters, bodies, answers, schemas.
-pub const RULES: &[Rule] = &[
-    rule("operation-added", "operation added", A, A, "Nobody called it before."),
-    rule("operation-removed", "operation removed", B, B, "Calls to it are answered with an error."),
-    rule(
+/// Makes a constant of each rule, so that code names none that there is not, and the list of all.
+macro_rules! rules {
+    ($($name:ident = $rule:expr;)*) => {
+        $(pub(crate) const $name: &Rule = &$rule;)*
+
+        /// Every rule, grouped: operations, sign-in, parameters, bodies, answers, schemas.
+        pub const RULES: &[Rule] = &[$(*$name,)*];
+    };
+}
+
+rules! {
+    OPERATION_ADDED = rule("operation-added", "operation added", A, A, "Nobody called it before.");
+    OPERATION_REMOVED = rule("operation-removed", "operation removed", B, B, "Calls to it are answered with an error.");
+    OPERATION_MOVED = rule(
         "operation-moved",
         "method or path changed",
         B,
         B,
         "Calls to the old route are answered with an error.",
-    ),
-    rule(
+    );
+    OPERATION_RENAMED = rule(
         "operation-renamed",
         "operationId changed",
         S,
         S,
         "The wire is the same; who calls the operation by its id in generated code writes the new one.",
-    ),
-    rule(
+    );
+    OPERATION_DEPRECATED = rule(
         "operation-deprecated",
         "operation deprecated",
         A,
         A,
         "It still works; it is time to look for another.",
-    ),
-    rule("operation-undeprecated", "operation no longer deprecated", A, A, "It stays."),
-    rule("operation-editorial", "summary, description or tags changed", S, S, "Words for people."),
-    rule(
+    );
+    OPERATION_UNDEPRECATED = rule("operation-undeprecated", "operation no longer deprecated", A, A, "It stays.");
+    OPERATION_EDITORIAL = rule("operation-editorial", "summary, description or tags changed", S, S, "Words for people.");
+    EXTENSION_CHANGED = rule(
         "extension-changed",
         "an `x-` member changed",
         A,
         A,
         "Only its authors know what it means: check it.",
-    ),
-    rule(
+    );
+    WEBHOOK_ADDED = rule(
         "webhook-added",
         "webhook added",
         A,
         A,
         "Receivers that do not know it were told to expect unknown events or not to subscribe.",
-    ),
-    rule("webhook-removed", "webhook removed", B, B, "Receivers wait for it in vain."),
-    rule(
+    );
+    WEBHOOK_REMOVED = rule("webhook-removed", "webhook removed", B, B, "Receivers wait for it in vain.");
+    SERVER_CHANGED = rule(
         "server-changed",
         "list of servers changed",
         A,
         A,
         "Clients choose their server themselves: check that the old ones still answer.",
-    ),
+    );
     // Sign-in.
-    rule(
+    SIGN_IN_REQUIRED = rule(
         "sign-in-required",
         "anonymous before, signed in now",
         B,
         B,
         "Calls without credentials are refused.",
-    ),
-    rule("sign-in-dropped", "signed in before, anonymous now", A, A, "Credentials are no longer needed."),
-    rule("scope-required", "another scope is needed", B, B, "Tokens without the scope are refused."),
-    rule("scope-released", "a scope is no longer needed", A, A, "Tokens with the scope still pass."),
-    rule(
+    );
+    SIGN_IN_DROPPED = rule("sign-in-dropped", "signed in before, anonymous now", A, A, "Credentials are no longer needed.");
+    SCOPE_REQUIRED = rule("scope-required", "another scope is needed", B, B, "Tokens without the scope are refused.");
+    SCOPE_RELEASED = rule("scope-released", "a scope is no longer needed", A, A, "Tokens with the scope still pass.");
+    SECURITY_CHANGED = rule(
         "security-changed",
         "another way to sign in is needed",
         B,
         B,
         "Credentials that sufficed are refused.",
-    ),
-    rule(
+    );
+    SECURITY_ALTERNATIVE_ADDED = rule(
         "security-alternative-added",
         "another way to sign in suffices",
         A,
         A,
         "The ways that were there still suffice.",
-    ),
-    rule(
+    );
+    SECURITY_SCHEME_CHANGED = rule(
         "security-scheme-changed",
         "security scheme changed",
         B,
         B,
         "Clients prepare credentials by it: check whether the old ones still pass.",
-    ),
-    rule("scope-new", "scope new in the contract", A, A, "Nobody asked for it before."),
-    rule(
+    );
+    SCOPE_NEW = rule("scope-new", "scope new in the contract", A, A, "Nobody asked for it before.");
+    SCOPE_GONE = rule(
         "scope-gone",
         "scope gone from the contract",
         B,
         B,
         "Sign-in may refuse those who still ask for it.",
-    ),
+    );
     // Parameters.
-    rule(
+    PARAMETER_ADDED_OPTIONAL = rule(
         "parameter-added-optional",
         "optional parameter added",
         S,
         A,
         "Calls without it mean what they meant.",
-    ),
-    rule("parameter-added-required", "required parameter added", S, B, "Calls without it are refused."),
-    rule("parameter-removed", "parameter removed", S, B, UNREAD),
-    rule(
+    );
+    PARAMETER_ADDED_REQUIRED = rule("parameter-added-required", "required parameter added", S, B, "Calls without it are refused.");
+    PARAMETER_REMOVED = rule("parameter-removed", "parameter removed", S, B, UNREAD);
+    PARAMETER_MOVED = rule(
         "parameter-moved",
         "parameter moved to another part of the request",
         S,
         B,
         "It is no longer read where clients put it.",
-    ),
-    rule("parameter-required", "parameter became required", S, B, "Calls without it are refused."),
-    rule("parameter-optional", "parameter became optional", S, A, "Calls with it mean what they meant."),
-    rule(
+    );
+    PARAMETER_REQUIRED = rule("parameter-required", "parameter became required", S, B, "Calls without it are refused.");
+    PARAMETER_OPTIONAL = rule("parameter-optional", "parameter became optional", S, A, "Calls with it mean what they meant.");
+    PARAMETER_STYLE_CHANGED = rule(
         "parameter-style-changed",
         "parameter written differently",
         S,
         B,
         "The same value has another text on the wire.",
-    ),
-    rule("parameter-deprecated", "parameter deprecated or no longer so", A, A, "It still works."),
-    rule(
+    );
+    PARAMETER_DEPRECATED = rule("parameter-deprecated", "parameter deprecated or no longer so", A, A, "It still works.");
+    PATH_PARAMETER_RENAMED = rule(
         "path-parameter-renamed",
         "placeholder of the path renamed",
         S,
         A,
         "The wire is the same; generated code may name its argument anew.",
-    ),
+    );
     // Requests.
-    rule(
+    REQUEST_BODY_ADDED_OPTIONAL = rule(
         "request-body-added-optional",
         "optional request body added",
         S,
         A,
         "Calls without it mean what they meant.",
-    ),
-    rule("request-body-added-required", "required request body added", S, B, "Calls without it are refused."),
-    rule("request-body-removed", "request body removed", S, B, UNREAD),
-    rule("request-body-required", "request body became required", S, B, "Calls without it are refused."),
-    rule(
+    );
+    REQUEST_BODY_ADDED_REQUIRED = rule("request-body-added-required", "required request body added", S, B, "Calls without it are refused.");
+    REQUEST_BODY_REMOVED = rule("request-body-removed", "request body removed", S, B, UNREAD);
+    REQUEST_BODY_REQUIRED = rule("request-body-required", "request body became required", S, B, "Calls without it are refused.");
+    REQUEST_BODY_OPTIONAL = rule(
         "request-body-optional",
         "request body became optional",
         S,
         A,
         "Calls with it mean what they meant.",
-    ),
-    rule("request-media-type-added", "request media type added", S, A, "The old ones are still read."),
-    rule(
+    );
+    REQUEST_MEDIA_TYPE_ADDED = rule("request-media-type-added", "request media type added", S, A, "The old ones are still read.");
+    REQUEST_MEDIA_TYPE_REMOVED = rule(
         "request-media-type-removed",
         "request media type removed",
         S,
         B,
         "Bodies of that type are refused.",
-    ),
-    rule(
+    );
+    ENCODING_CHANGED = rule(
         "encoding-changed",
         "`encoding` of a form changed",
         B,
         B,
         "The same value has another text on the wire.",
-    ),
+    );
     // Answers.
-    rule("response-added", "status added", A, S, "Clients handle an unknown status by its class."),
-    rule(
+    RESPONSE_ADDED = rule("response-added", "status added", A, S, "Clients handle an unknown status by its class.");
+    RESPONSE_REMOVED = rule(
         "response-removed",
         "status of success removed",
         B,
         S,
         "Those who waited for it get something else.",
-    ),
-    rule("refusal-removed", "status of refusal removed", A, S, "There is less to handle."),
-    rule(
+    );
+    REFUSAL_REMOVED = rule("refusal-removed", "status of refusal removed", A, S, "There is less to handle.");
+    RESPONSE_MEDIA_TYPE_ADDED = rule(
         "response-media-type-added",
         "response media type added",
         A,
         S,
         "Clients that ask for the old one still get it.",
-    ),
-    rule(
+    );
+    RESPONSE_MEDIA_TYPE_REMOVED = rule(
         "response-media-type-removed",
         "response media type removed",
         B,
         S,
         "Clients that ask for it get something else.",
-    ),
-    rule("response-header-added", "response header added", A, S, "Unknown headers are ignored."),
-    rule("response-header-removed", "required response header removed", B, S, "Readers relied on it."),
-    forever(
+    );
+    RESPONSE_HEADER_ADDED = rule("response-header-added", "response header added", A, S, "Unknown headers are ignored.");
+    RESPONSE_HEADER_REMOVED = rule("response-header-removed", "required response header removed", B, S, "Readers relied on it.");
+    RESPONSE_HEADER_REMOVED_OPTIONAL = forever(
         "response-header-removed-optional",
         "optional response header removed",
         A,
         S,
         "Readers had to do without it at times; within a major version nothing declared goes.",
-    ),
-    rule("response-header-required", "response header became required", A, S, "There is more to rely on."),
-    rule("response-header-optional", "response header became optional", B, S, "Readers relied on it."),
+    );
+    RESPONSE_HEADER_REQUIRED = rule("response-header-required", "response header became required", A, S, "There is more to rely on.");
+    RESPONSE_HEADER_OPTIONAL = rule("response-header-optional", "response header became optional", B, S, "Readers relied on it.");
     // Objects.
-    rule(
+    PROPERTY_ADDED = rule(
         "property-added",
         "optional property added",
         A,
         A,
         "Readers ignore what they do not know, writers leave it out.",
-    ),
-    rule(
+    );
+    PROPERTY_ADDED_CLOSED = rule(
         "property-added-closed",
         "property added to a closed object",
         B,
         A,
         "The object allowed no others, so readers may refuse it.",
-    ),
-    rule(
+    );
+    PROPERTY_ADDED_REQUIRED = rule(
         "property-added-required",
         "required property added",
         A,
         B,
         "What writers sent lacks it and is refused.",
-    ),
-    rule(
+    );
+    PROPERTY_REMOVED_REQUIRED = rule(
         "property-removed-required",
         "required property removed",
         B,
         B,
         "Readers relied on it, and what writers send in it has no effect.",
-    ),
-    forever(
+    );
+    PROPERTY_REMOVED = forever(
         "property-removed",
         "optional property removed",
         A,
         B,
         "Readers had to do without it at times, but what writers send in it has no effect; within a major version nothing declared goes.",
-    ),
-    rule(
+    );
+    PROPERTY_RESERVED_REMOVED = rule(
         "property-reserved-removed",
         "reserved or deprecated property removed",
         B,
         B,
         "A retired name stays declared forever, so that it never comes back with another meaning.",
-    ),
-    rule(
+    );
+    PROPERTY_REQUIRED = rule(
         "property-required",
         "property became required",
         A,
         B,
         "Readers may rely on it, what writers sent without it is refused.",
-    ),
-    rule(
+    );
+    PROPERTY_OPTIONAL = rule(
         "property-optional",
         "property became optional",
         B,
         A,
         "Readers relied on it, writers may leave it out.",
-    ),
-    rule("object-closed", "other properties forbidden", A, B, "Writers that sent others are refused."),
-    rule(
+    );
+    OBJECT_CLOSED = rule("object-closed", "other properties forbidden", A, B, "Writers that sent others are refused.");
+    OBJECT_OPENED = rule(
         "object-opened",
         "other properties allowed",
         B,
         A,
         "The object allowed no others, so readers may refuse it.",
-    ),
-    rule("pattern-properties-added", "properties allowed by pattern", B, A, WIDENED),
-    rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED),
-    rule("property-count-narrowed", "`minProperties` or `maxProperties` narrowed", A, B, NARROWED),
-    rule("property-count-widened", "`minProperties` or `maxProperties` widened", B, A, WIDENED),
+    );
+    PATTERN_PROPERTIES_ADDED = rule("pattern-properties-added", "properties allowed by pattern", B, A, WIDENED);
+    PATTERN_PROPERTIES_REMOVED = rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED);
+    PROPERTY_COUNT_NARROWED = rule("property-count-narrowed", "`minProperties` or `maxProperties` narrowed", A, B, NARROWED);
+    PROPERTY_COUNT_WIDENED = rule("property-count-widened", "`minProperties` or `maxProperties` widened", B, A, WIDENED);
     // Types and values.
-    rule("type-changed", "type changed", B, B, "A value of the old type is none of the new."),
-    rule("type-widened", "more types are valid", B, A, WIDENED),
-    rule("type-narrowed", "fewer types are valid", A, B, NARROWED),
-    rule("null-added", "`null` became valid", B, A, "Readers had no reason to expect `null`."),
-    rule("null-removed", "`null` is no longer valid", A, B, "Writers that sent `null` are refused."),
-    rule(
+    TYPE_CHANGED = rule("type-changed", "type changed", B, B, "A value of the old type is none of the new.");
+    TYPE_WIDENED = rule("type-widened", "more types are valid", B, A, WIDENED);
+    TYPE_NARROWED = rule("type-narrowed", "fewer types are valid", A, B, NARROWED);
+    NULL_ADDED = rule("null-added", "`null` became valid", B, A, "Readers had no reason to expect `null`.");
+    NULL_REMOVED = rule("null-removed", "`null` is no longer valid", A, B, "Writers that sent `null` are refused.");
+    CONST_CHANGED = rule(
         "const-changed",
         "the one valid value changed",
         B,
         B,
         "The old value is refused, the new one unknown.",
-    ),
-    rule("enum-added", "restricted to listed values", A, B, NARROWED),
-    rule("enum-dropped", "no longer restricted to listed values", B, A, WIDENED),
-    rule(
+    );
+    ENUM_ADDED = rule("enum-added", "restricted to listed values", A, B, NARROWED);
+    ENUM_DROPPED = rule("enum-dropped", "no longer restricted to listed values", B, A, WIDENED);
+    ENUM_VALUE_ADDED = rule(
         "enum-value-added",
         "value added to a closed enumeration",
         B,
         A,
         "Readers were promised a complete list.",
-    ),
-    rule(
+    );
+    ENUM_VALUE_ADDED_OPEN = rule(
         "enum-value-added-open",
         "value added to an open enumeration",
         A,
         A,
         "Readers were told to expect unknown values.",
-    ),
-    rule(
+    );
+    ENUM_VALUE_REMOVED = rule(
         "enum-value-removed",
         "value removed from an enumeration",
         A,
         B,
         "Writers that send it are refused.",
-    ),
-    rule(
+    );
+    ENUM_VALUE_REMOVED_OPEN = rule(
         "enum-value-removed-open",
         "value removed from an open enumeration",
         A,
         B,
         "It is still valid, but what it means is no longer promised.",
-    ),
-    rule("enum-opened", "enumeration opened", B, A, "Readers were promised a complete list."),
-    rule("enum-closed", "enumeration closed", A, B, "Writers that send an unlisted value are refused."),
-    rule("length-narrowed", "`minLength` or `maxLength` narrowed", A, B, NARROWED),
-    rule("length-widened", "`minLength` or `maxLength` widened", B, A, WIDENED),
-    rule("pattern-added", "`pattern` added", A, B, NARROWED),
-    rule("pattern-removed", "`pattern` removed", B, A, WIDENED),
-    rule("pattern-changed", "`pattern` changed", B, B, UNDECIDED),
-    rule("range-narrowed", "a bound of numbers narrowed", A, B, NARROWED),
-    rule("range-widened", "a bound of numbers widened", B, A, WIDENED),
-    rule("multiple-of-narrowed", "`multipleOf` narrowed", A, B, NARROWED),
-    rule("multiple-of-widened", "`multipleOf` widened", B, A, WIDENED),
-    rule("multiple-of-changed", "`multipleOf` changed", B, B, UNDECIDED),
-    rule("item-count-narrowed", "`minItems` or `maxItems` narrowed", A, B, NARROWED),
-    rule("item-count-widened", "`minItems` or `maxItems` widened", B, A, WIDENED),
-    rule("unique-items-set", "elements must differ", A, B, NARROWED),
-    rule("unique-items-unset", "elements may repeat", B, A, WIDENED),
-    rule("items-closed", "further elements forbidden", A, B, NARROWED),
-    rule("items-opened", "further elements allowed", B, A, WIDENED),
-    rule("contains-added", "`contains` added", A, B, NARROWED),
-    rule("contains-removed", "`contains` removed", B, A, WIDENED),
-    rule("contains-changed", "`contains` changed", B, B, UNDECIDED),
+    );
+    ENUM_OPENED = rule("enum-opened", "enumeration opened", B, A, "Readers were promised a complete list.");
+    ENUM_CLOSED = rule("enum-closed", "enumeration closed", A, B, "Writers that send an unlisted value are refused.");
+    LENGTH_NARROWED = rule("length-narrowed", "`minLength` or `maxLength` narrowed", A, B, NARROWED);
+    LENGTH_WIDENED = rule("length-widened", "`minLength` or `maxLength` widened", B, A, WIDENED);
+    PATTERN_ADDED = rule("pattern-added", "`pattern` added", A, B, NARROWED);
+    PATTERN_REMOVED = rule("pattern-removed", "`pattern` removed", B, A, WIDENED);
+    PATTERN_CHANGED = rule("pattern-changed", "`pattern` changed", B, B, UNDECIDED);
+    RANGE_NARROWED = rule("range-narrowed", "a bound of numbers narrowed", A, B, NARROWED);
+    RANGE_WIDENED = rule("range-widened", "a bound of numbers widened", B, A, WIDENED);
+    MULTIPLE_OF_NARROWED = rule("multiple-of-narrowed", "`multipleOf` narrowed", A, B, NARROWED);
+    MULTIPLE_OF_WIDENED = rule("multiple-of-widened", "`multipleOf` widened", B, A, WIDENED);
+    MULTIPLE_OF_CHANGED = rule("multiple-of-changed", "`multipleOf` changed", B, B, UNDECIDED);
+    ITEM_COUNT_NARROWED = rule("item-count-narrowed", "`minItems` or `maxItems` narrowed", A, B, NARROWED);
+    ITEM_COUNT_WIDENED = rule("item-count-widened", "`minItems` or `maxItems` widened", B, A, WIDENED);
+    UNIQUE_ITEMS_SET = rule("unique-items-set", "elements must differ", A, B, NARROWED);
+    UNIQUE_ITEMS_UNSET = rule("unique-items-unset", "elements may repeat", B, A, WIDENED);
+    ITEMS_CLOSED = rule("items-closed", "further elements forbidden", A, B, NARROWED);
+    ITEMS_OPENED = rule("items-opened", "further elements allowed", B, A, WIDENED);
+    CONTAINS_ADDED = rule("contains-added", "`contains` added", A, B, NARROWED);
+    CONTAINS_REMOVED = rule("contains-removed", "`contains` removed", B, A, WIDENED);
+    CONTAINS_CHANGED = rule("contains-changed", "`contains` changed", B, B, UNDECIDED);
     // Combinations.
-    rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of forms."),
-    rule("branch-removed", "branch removed from a union", A, B, "Writers that send that form are refused."),
-    rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED),
-    rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED),
-    rule("union-narrowed", "`anyOf` became `oneOf`", A, B, "What fits two forms is no longer valid."),
-    rule("union-widened", "`oneOf` became `anyOf`", B, A, "What fits two forms is valid."),
-    rule("condition-added", "`if` added", A, B, NARROWED),
-    rule("condition-removed", "`if` removed", B, A, WIDENED),
-    rule("condition-changed", "`if` changed", B, B, UNDECIDED),
-    rule("dependency-added", "`dependentRequired` or `dependentSchemas` asks for more", A, B, NARROWED),
-    rule("dependency-removed", "`dependentRequired` or `dependentSchemas` asks for less", B, A, WIDENED),
-    rule("not-added", "`not` added", A, B, NARROWED),
-    rule("not-removed", "`not` removed", B, A, WIDENED),
-    rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED),
-    rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED),
+    BRANCH_ADDED = rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of forms.");
+    BRANCH_REMOVED = rule("branch-removed", "branch removed from a union", A, B, "Writers that send that form are refused.");
+    UNION_ADDED = rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED);
+    UNION_REMOVED = rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED);
+    UNION_NARROWED = rule("union-narrowed", "`anyOf` became `oneOf`", A, B, "What fits two forms is no longer valid.");
+    UNION_WIDENED = rule("union-widened", "`oneOf` became `anyOf`", B, A, "What fits two forms is valid.");
+    CONDITION_ADDED = rule("condition-added", "`if` added", A, B, NARROWED);
+    CONDITION_REMOVED = rule("condition-removed", "`if` removed", B, A, WIDENED);
+    CONDITION_CHANGED = rule("condition-changed", "`if` changed", B, B, UNDECIDED);
+    DEPENDENCY_ADDED = rule("dependency-added", "`dependentRequired` or `dependentSchemas` asks for more", A, B, NARROWED);
+    DEPENDENCY_REMOVED = rule("dependency-removed", "`dependentRequired` or `dependentSchemas` asks for less", B, A, WIDENED);
+    NOT_ADDED = rule("not-added", "`not` added", A, B, NARROWED);
+    NOT_REMOVED = rule("not-removed", "`not` removed", B, A, WIDENED);
+    UNEVALUATED_ADDED = rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED);
+    UNEVALUATED_REMOVED = rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED);
     // Annotations.
-    rule("format-added", "`format` added", A, B, "What writers sent may not have that form."),
-    rule("format-removed", "`format` removed", B, A, "Readers relied on the form."),
-    rule("format-changed", "`format` changed", B, B, "The text means something else, or is another one."),
-    rule(
+    FORMAT_ADDED = rule("format-added", "`format` added", A, B, "What writers sent may not have that form.");
+    FORMAT_REMOVED = rule("format-removed", "`format` removed", B, A, "Readers relied on the form.");
+    FORMAT_CHANGED = rule("format-changed", "`format` changed", B, B, "The text means something else, or is another one.");
+    CONTENT_CHANGED = rule(
         "content-changed",
         "`contentEncoding` or `contentMediaType` changed",
         B,
         B,
         "The text holds something else.",
-    ),
-    rule("default-added", "`default` added", A, A, "What leaving it out means is now said."),
-    rule("default-changed", "`default` changed or removed", B, B, "Leaving it out now means something else."),
-    rule("read-only-set", "became read-only", A, B, "What writers send in it has no effect or is refused."),
-    rule("read-only-unset", "no longer read-only", A, A, "Writers may send it."),
-    rule("write-only-set", "became write-only", B, A, "Readers no longer get it."),
-    rule("write-only-unset", "no longer write-only", A, A, "Readers may get it."),
-    rule("deprecated-set", "deprecated", A, A, "It still works; it is time to look for another."),
-    rule("deprecated-unset", "no longer deprecated", A, A, "It stays."),
-    rule("editorial", "title, description or examples changed", S, S, "Words for people."),
+    );
+    DEFAULT_ADDED = rule("default-added", "`default` added", A, A, "What leaving it out means is now said.");
+    DEFAULT_CHANGED = rule("default-changed", "`default` changed or removed", B, B, "Leaving it out now means something else.");
+    READ_ONLY_SET = rule("read-only-set", "became read-only", A, B, "What writers send in it has no effect or is refused.");
+    READ_ONLY_UNSET = rule("read-only-unset", "no longer read-only", A, A, "Writers may send it.");
+    WRITE_ONLY_SET = rule("write-only-set", "became write-only", B, A, "Readers no longer get it.");
+    WRITE_ONLY_UNSET = rule("write-only-unset", "no longer write-only", A, A, "Readers may get it.");
+    DEPRECATED_SET = rule("deprecated-set", "deprecated", A, A, "It still works; it is time to look for another.");
+    DEPRECATED_UNSET = rule("deprecated-unset", "no longer deprecated", A, A, "It stays.");
+    EDITORIAL = rule("editorial", "title, description or examples changed", S, S, "Words for people.");
     // Schemas as a whole.
-    rule(
+    ID_CHANGED = rule(
         "id-changed",
         "`$id` of a schema changed",
         B,
         B,
         "References and links to the old address lead nowhere.",
-    ),
-    rule(
+    );
+    ID_GONE = rule(
         "id-gone",
         "schema no longer at its address",
         A,
         A,
         "What it said is said elsewhere: check that nobody fetches it by its address.",
-    ),
-    rule("schema-added", "named schema added", A, A, "Nobody used it before."),
-    rule("schema-removed", "named schema removed", B, B, "Those who used it by name find it no more."),
-    rule("version-changed", "`info.version` changed", S, S, "It is compared with what the changes ask for."),
-];
+    );
+    SCHEMA_ADDED = rule("schema-added", "named schema added", A, A, "Nobody used it before.");
+    SCHEMA_REMOVED = rule("schema-removed", "named schema removed", B, B, "Those who used it by name find it no more.");
+    VERSION_CHANGED = rule("version-changed", "`info.version` changed", S, S, "It is compared with what the changes ask for.");
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,9 @@ use contract_runtime::{Json, Number};
 use super::{
     finding::{Comparer, Facet, Pair},
     flat::{Bound, Flat},
+    rules::{self, Rule},
 };
-use crate::schema::Types;
+use crate::schema::{Types, keywords::Keyword};
 
 /// Longer witnesses are no help.
 const LONGEST: u64 = 300;
@@ -21,10 +22,10 @@ impl<'g> Comparer<'g> {
     /// What both sides say about the types that they share.
     pub(super) fn scalars(&mut self, pair: &Pair<'g>, common: Types) {
         if common.contains(Types::STRING) {
-            self.least(pair, "minLength", ("length-narrowed", "length-widened"), |flat| {
+            self.least(pair, Keyword::MinLength, (rules::LENGTH_NARROWED, rules::LENGTH_WIDENED), |flat| {
                 flat.least(|s| s.min_length)
             });
-            self.most(pair, "maxLength", ("length-narrowed", "length-widened"), |flat| {
+            self.most(pair, Keyword::MaxLength, (rules::LENGTH_NARROWED, rules::LENGTH_WIDENED), |flat| {
                 flat.most(|s| s.max_length)
             });
             self.patterns(pair);
@@ -34,33 +35,39 @@ impl<'g> Comparer<'g> {
             self.multiples(pair);
         }
         if common.contains(Types::ARRAY) {
-            let rules = ("item-count-narrowed", "item-count-widened");
-            self.least(pair, "minItems", rules, |flat| flat.least(|s| s.min_items));
-            self.most(pair, "maxItems", rules, |flat| flat.most(|s| s.max_items));
+            let rules = (rules::ITEM_COUNT_NARROWED, rules::ITEM_COUNT_WIDENED);
+            self.least(pair, Keyword::MinItems, rules, |flat| flat.least(|s| s.min_items));
+            self.most(pair, Keyword::MaxItems, rules, |flat| flat.most(|s| s.max_items));
             let unique = |flat: &Flat<'g>| flat.any(|s| s.unique_items);
-            let facet = Facet::of(&["uniqueItems"]);
+            let facet = Facet::of(&[Keyword::UniqueItems]);
             match (unique(&pair.old), unique(&pair.new)) {
-                (false, true) => {
-                    self.set("unique-items-set", pair, "two equal elements are refused".to_owned(), facet)
-                }
-                (true, false) => {
-                    self.set("unique-items-unset", pair, "two equal elements are valid".to_owned(), facet)
-                }
+                (false, true) => self.set(
+                    rules::UNIQUE_ITEMS_SET,
+                    pair,
+                    "two equal elements are refused".to_owned(),
+                    facet,
+                ),
+                (true, false) => self.set(
+                    rules::UNIQUE_ITEMS_UNSET,
+                    pair,
+                    "two equal elements are valid".to_owned(),
+                    facet,
+                ),
                 _ => {}
             }
         }
         if common.contains(Types::OBJECT) {
-            let rules = ("property-count-narrowed", "property-count-widened");
-            self.least(pair, "minProperties", rules, |flat| flat.least(|s| s.min_properties));
-            self.most(pair, "maxProperties", rules, |flat| flat.most(|s| s.max_properties));
+            let rules = (rules::PROPERTY_COUNT_NARROWED, rules::PROPERTY_COUNT_WIDENED);
+            self.least(pair, Keyword::MinProperties, rules, |flat| flat.least(|s| s.min_properties));
+            self.most(pair, Keyword::MaxProperties, rules, |flat| flat.most(|s| s.max_properties));
         }
     }
 
     fn least(
         &mut self,
         pair: &Pair<'g>,
-        keyword: &'static str,
-        rules: (&'static str, &'static str),
+        keyword: Keyword,
+        rules: (&'static Rule, &'static Rule),
         pick: impl Fn(&Flat<'g>) -> Option<u64>,
     ) {
         // A least of 0 says nothing.
@@ -74,8 +81,8 @@ impl<'g> Comparer<'g> {
     fn most(
         &mut self,
         pair: &Pair<'g>,
-        keyword: &'static str,
-        rules: (&'static str, &'static str),
+        keyword: Keyword,
+        rules: (&'static Rule, &'static Rule),
         pick: impl Fn(&Flat<'g>) -> Option<u64>,
     ) {
         let (old, new) = (pick(&pair.old), pick(&pair.new));
@@ -90,8 +97,8 @@ impl<'g> Comparer<'g> {
     fn limit(
         &mut self,
         pair: &Pair<'g>,
-        keyword: &'static str,
-        (narrowed, widened): (&'static str, &'static str),
+        keyword: Keyword,
+        (narrowed, widened): (&'static Rule, &'static Rule),
         moved: Moved,
         (old, new): (Option<u64>, Option<u64>),
         telling: u64,
@@ -103,19 +110,19 @@ impl<'g> Comparer<'g> {
             Moved::Widened => widened,
         };
         let mut facet = Facet::of(match keyword {
-            "minLength" | "maxLength" => &["minLength", "maxLength"],
-            "minItems" | "maxItems" => &["minItems", "maxItems"],
-            _ => &["minProperties", "maxProperties"],
+            Keyword::MinLength | Keyword::MaxLength => &[Keyword::MinLength, Keyword::MaxLength],
+            Keyword::MinItems | Keyword::MaxItems => &[Keyword::MinItems, Keyword::MaxItems],
+            _ => &[Keyword::MinProperties, Keyword::MaxProperties],
         });
-        if facet.keywords.contains(&"maxLength") && telling <= LONGEST {
+        if facet.keywords.contains(&Keyword::MaxLength) && telling <= LONGEST {
             let text = "a".repeat(usize::try_from(telling).unwrap_or(0));
             facet = facet.tries([Json::String(text)]);
         }
-        if facet.keywords.contains(&"maxItems") && telling <= 20 {
+        if facet.keywords.contains(&Keyword::MaxItems) && telling <= 20 {
             let items = (0..telling).map(|at| Json::Number(Number::from(at))).collect::<Vec<_>>();
             facet = facet.tries([Json::Array(items)]);
         }
-        self.set(rule, pair, format!("`{keyword}` is {}, {was}", words(new)), facet);
+        self.set(rule, pair, format!("`{}` is {}, {was}", keyword.name(), words(new)), facet);
     }
 
     fn patterns(&mut self, pair: &Pair<'g>) {
@@ -125,24 +132,36 @@ impl<'g> Comparer<'g> {
             |all: &[&str]| all.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" and ");
         let gone: Vec<&str> = old.iter().filter(|pattern| !new.contains(pattern)).copied().collect();
         let more: Vec<&str> = new.iter().filter(|pattern| !old.contains(pattern)).copied().collect();
-        let facet = Facet::of(&["pattern"]);
+        let facet = Facet::of(&[Keyword::Pattern]);
         match (gone.is_empty(), more.is_empty()) {
             (true, true) => {}
             (true, false) => {
-                self.set("pattern-added", pair, format!("the text must match {}", words(&more)), facet)
+                self.set(rules::PATTERN_ADDED, pair, format!("the text must match {}", words(&more)), facet)
             }
             (false, true) => {
-                self.set("pattern-removed", pair, format!("the text need not match {}", words(&gone)), facet);
+                self.set(
+                    rules::PATTERN_REMOVED,
+                    pair,
+                    format!("the text need not match {}", words(&gone)),
+                    facet,
+                );
             }
             (false, false) => {
                 let message = format!("the pattern is {}, was {}", words(&more), words(&gone));
-                self.set("pattern-changed", pair, message, facet);
+                self.set(rules::PATTERN_CHANGED, pair, message, facet);
             }
         }
     }
 
     fn ranges(&mut self, pair: &Pair<'g>) {
-        let facet = || Facet::of(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]);
+        let facet = || {
+            Facet::of(&[
+                Keyword::Minimum,
+                Keyword::Maximum,
+                Keyword::ExclusiveMinimum,
+                Keyword::ExclusiveMaximum,
+            ])
+        };
         let words = |bound: Option<Bound<'g>>, inclusive: &str, exclusive: &str| match bound {
             None => "unbounded".to_owned(),
             Some(bound) if bound.exclusive => format!("{exclusive} {}", bound.value),
@@ -155,7 +174,7 @@ impl<'g> Comparer<'g> {
         let (old, new) = (pair.old.lower(), pair.new.lower());
         if old != new {
             let key = |bound: Option<Bound<'g>>| bound.map(|bound| (bound.value.clone(), bound.exclusive));
-            let rule = if key(new) > key(old) { "range-narrowed" } else { "range-widened" };
+            let rule = if key(new) > key(old) { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
             let (is, was) = (words(new, "at least", "above"), words(old, "at least", "above"));
             self.set(rule, pair, format!("numbers are {is}, were {was}"), facet().tries(values([old, new])));
         }
@@ -166,7 +185,7 @@ impl<'g> Comparer<'g> {
                 (None, _) => true,
                 (Some(old), Some(new)) => (new.value, !new.exclusive) < (old.value, !old.exclusive),
             };
-            let rule = if narrowed { "range-narrowed" } else { "range-widened" };
+            let rule = if narrowed { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
             let (is, was) = (words(new, "at most", "below"), words(old, "at most", "below"));
             self.set(rule, pair, format!("numbers are {is}, were {was}"), facet().tries(values([old, new])));
         }
@@ -190,9 +209,9 @@ impl<'g> Comparer<'g> {
         let widened = new.iter().all(|each| within(&old, each));
         let rule = match (narrowed, widened) {
             (true, true) => return,
-            (true, false) => "multiple-of-narrowed",
-            (false, true) => "multiple-of-widened",
-            (false, false) => "multiple-of-changed",
+            (true, false) => rules::MULTIPLE_OF_NARROWED,
+            (false, true) => rules::MULTIPLE_OF_WIDENED,
+            (false, false) => rules::MULTIPLE_OF_CHANGED,
         };
         let words = |all: &[&Number]| match all {
             [] => "any number".to_owned(),
@@ -200,6 +219,6 @@ impl<'g> Comparer<'g> {
         };
         let tries: Vec<Json> = old.iter().chain(&new).map(|each| Json::Number((*each).clone())).collect();
         let message = format!("{} is valid, was {}", words(&new), words(&old));
-        self.set(rule, pair, message, Facet::of(&["multipleOf"]).tries(tries));
+        self.set(rule, pair, message, Facet::of(&[Keyword::MultipleOf]).tries(tries));
     }
 }

@@ -3,8 +3,9 @@
 use super::{
     finding::{Comparer, Facet, Pair},
     flat::{Listing, type_names},
+    rules,
 };
-use crate::schema::{SchemaId, Types};
+use crate::schema::{SchemaId, Types, keywords::Keyword};
 
 impl<'g> Comparer<'g> {
     /// Everything about one place and all below it.
@@ -41,14 +42,21 @@ impl<'g> Comparer<'g> {
             return false;
         }
         let (was, is) = (type_names(old), type_names(new));
-        let facet = Facet::of(&["type", "enum", "const", "oneOf", "anyOf", "$ref"]);
+        let facet = Facet::of(&[
+            Keyword::Type,
+            Keyword::Enum,
+            Keyword::Const,
+            Keyword::OneOf,
+            Keyword::AnyOf,
+            Keyword::Ref,
+        ]);
         let disjoint = old.and(new).is_empty();
         if old.is_empty() || new.is_empty() {
-            let rule = if old.is_empty() { "type-widened" } else { "type-narrowed" };
-            self.set(rule, pair, format!("{is} is valid, was {was}"), Facet::of(&["type"]));
+            let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };
+            self.set(rule, pair, format!("{is} is valid, was {was}"), Facet::of(&[Keyword::Type]));
         } else if new == old.or(Types::NULL) {
             self.set(
-                "null-added",
+                rules::NULL_ADDED,
                 pair,
                 format!("`null` is valid beside {was}"),
                 facet.tries([contract_runtime::Json::Null]),
@@ -56,7 +64,7 @@ impl<'g> Comparer<'g> {
         } else if old == new.or(Types::NULL) {
             let tries = [contract_runtime::Json::Null];
             self.set(
-                "null-removed",
+                rules::NULL_REMOVED,
                 pair,
                 format!("`null` is no longer valid beside {is}"),
                 facet.tries(tries),
@@ -64,11 +72,11 @@ impl<'g> Comparer<'g> {
         } else if disjoint && silent && self.constants(pair) {
             return true;
         } else if new.contains(old) && !silent {
-            self.set("type-widened", pair, format!("the type is {is}, was {was}"), facet);
+            self.set(rules::TYPE_WIDENED, pair, format!("the type is {is}, was {was}"), facet);
         } else if old.contains(new) && !silent {
-            self.set("type-narrowed", pair, format!("the type is {is}, was {was}"), facet);
+            self.set(rules::TYPE_NARROWED, pair, format!("the type is {is}, was {was}"), facet);
         } else if !silent || disjoint {
-            self.set("type-changed", pair, format!("the type is {is}, was {was}"), facet);
+            self.set(rules::TYPE_CHANGED, pair, format!("the type is {is}, was {was}"), facet);
         }
         disjoint
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use contract_runtime::Json;
 
-use super::{Contract, finding::Comparer, operations::Calls};
+use super::{Contract, finding::Comparer, operations::Calls, rules};
 
 /// What one alternative asks for: scheme and scope; no scope stands for the scheme itself.
 type Needs<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
@@ -19,11 +19,21 @@ impl<'g> Comparer<'g> {
         match (open(&old), open(&new)) {
             (true, true) => return,
             (true, false) => {
-                self.both("sign-in-required", places, &subject, "anonymous calls are refused".to_owned());
+                self.both(
+                    rules::SIGN_IN_REQUIRED,
+                    places,
+                    &subject,
+                    "anonymous calls are refused".to_owned(),
+                );
                 return;
             }
             (false, true) => {
-                self.both("sign-in-dropped", places, &subject, "anonymous calls are answered".to_owned());
+                self.both(
+                    rules::SIGN_IN_DROPPED,
+                    places,
+                    &subject,
+                    "anonymous calls are answered".to_owned(),
+                );
                 return;
             }
             (false, false) => {}
@@ -46,11 +56,11 @@ impl<'g> Comparer<'g> {
                 for (scheme, scope) in missing {
                     let message =
                         format!("the scope `{}` of `{scheme}` is needed", scope.unwrap_or_default());
-                    self.both("scope-required", places, &subject, message);
+                    self.both(rules::SCOPE_REQUIRED, places, &subject, message);
                 }
             } else {
                 let message = format!("{} is needed, {} sufficed", words(&after), words(before));
-                self.both("security-changed", places, &subject, message);
+                self.both(rules::SECURITY_CHANGED, places, &subject, message);
             }
         }
         for after in &new {
@@ -66,11 +76,11 @@ impl<'g> Comparer<'g> {
                         "the scope `{}` of `{scheme}` is no longer needed",
                         scope.unwrap_or_default()
                     );
-                    self.both("scope-released", places, &subject, message);
+                    self.both(rules::SCOPE_RELEASED, places, &subject, message);
                 }
             } else {
                 let message = format!("{} suffices", words(after));
-                self.both("security-alternative-added", places, &subject, message);
+                self.both(rules::SECURITY_ALTERNATIVE_ADDED, places, &subject, message);
             }
         }
     }
@@ -84,11 +94,11 @@ impl<'g> Comparer<'g> {
         };
         let (old, new) = (all(self.old), all(self.new));
         for scope in new.difference(&old) {
-            self.both("scope-new", (None, None), &format!("scope {scope}"), format!("`{scope}` is new"));
+            self.both(rules::SCOPE_NEW, (None, None), &format!("scope {scope}"), format!("`{scope}` is new"));
         }
         for scope in old.difference(&new) {
             let message = format!("no operation asks for `{scope}` any more");
-            self.both("scope-gone", (None, None), &format!("scope {scope}"), message);
+            self.both(rules::SCOPE_GONE, (None, None), &format!("scope {scope}"), message);
         }
         let schemes = |contract: &'g Contract| {
             contract.apis.iter().flat_map(|api| &api.security_schemes).collect::<Vec<_>>()
@@ -99,7 +109,7 @@ impl<'g> Comparer<'g> {
             if wordless(before) != wordless(after) {
                 let message = format!("the scheme `{name}` is described differently");
                 self.both(
-                    "security-scheme-changed",
+                    rules::SECURITY_SCHEME_CHANGED,
                     (None, None),
                     &format!("security scheme {name}"),
                     message,

@@ -6,11 +6,15 @@ use super::{
     enumerations::{Listed, short},
     finding::{Comparer, Facet, Pair},
     flat::{Flat, Union, type_names},
-    sample,
+    proof::Side,
+    rules,
 };
-use crate::schema::{Graph, Origin, SchemaId, Types};
+use crate::{
+    schema::{Graph, Origin, SchemaId, Types, keywords::Keyword},
+    together::Conj,
+};
 
-const UNIONS: &[&str] = &["oneOf", "anyOf"];
+const UNIONS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
 impl<'g> Comparer<'g> {
     /// Compares the unions that are no lists of values.
@@ -34,14 +38,14 @@ impl<'g> Comparer<'g> {
                     {
                         let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
                         let message = format!("`{}` was `{}`", word(after), word(before));
-                        let rule = if after.one { "union-narrowed" } else { "union-widened" };
+                        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
                         self.set(rule, pair, message, Facet::of(UNIONS));
                     }
                     self.branches(pair, (*before, before.branches), (*after, after.branches));
                 }
                 (None, Some(_)) => {
                     self.set(
-                        "union-added",
+                        rules::UNION_ADDED,
                         pair,
                         "one of several forms is asked for".to_owned(),
                         Facet::of(UNIONS),
@@ -49,7 +53,7 @@ impl<'g> Comparer<'g> {
                 }
                 (Some(_), None) => {
                     self.set(
-                        "union-removed",
+                        rules::UNION_REMOVED,
                         pair,
                         "no longer one of several forms is asked for".to_owned(),
                         Facet::of(UNIONS),
@@ -101,8 +105,15 @@ impl<'g> Comparer<'g> {
             let place = Some(&pair.new.graph.schema(id).place);
             let from = Some(&pair.old.graph.schema(holder.holder).place);
             let ids = [pair.new_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries(pair.new.graph, &ids, other));
-            self.set_at("branch-added", pair, &at, (from, place), format!("the form {name} is new"), facet);
+            let facet = Facet::of(UNIONS).tries(self.tries(Side::New, &ids, id, other));
+            self.set_at(
+                rules::BRANCH_ADDED,
+                pair,
+                &at,
+                (from, place),
+                format!("the form {name} is new"),
+                facet,
+            );
         }
         for id in gone {
             let tag = tags.as_ref().and_then(|(tag, before, _)| Some((*tag, value(old, Some(before), id)?)));
@@ -111,13 +122,24 @@ impl<'g> Comparer<'g> {
             let place = Some(&pair.old.graph.schema(id).place);
             let to = Some(&pair.new.graph.schema(other.holder).place);
             let ids = [pair.old_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries(pair.old.graph, &ids, holder));
-            self.set_at("branch-removed", pair, &at, (place, to), format!("the form {name} is gone"), facet);
+            let facet = Facet::of(UNIONS).tries(self.tries(Side::Old, &ids, id, holder));
+            self.set_at(
+                rules::BRANCH_REMOVED,
+                pair,
+                &at,
+                (place, to),
+                format!("the form {name} is gone"),
+                facet,
+            );
         }
     }
 
-    fn tries(&self, graph: &Graph, ids: &[SchemaId], holder: Union<'g>) -> Vec<Json> {
-        if self.options.proofs { sample::samples_of(graph, ids, holder.holder) } else { Vec::new() }
+    /// Values of one branch of a union.
+    fn tries(&self, side: Side, ids: &[SchemaId], branch: SchemaId, holder: Union<'g>) -> Vec<Json> {
+        if !self.options.proofs {
+            return Vec::new();
+        }
+        self.prover.samples(side, &Conj::all(ids.iter().copied()).choose(holder.holder, branch))
     }
 
     /// Branches without a tag: those that say the same, those of one name, those of one type,

@@ -3,13 +3,16 @@
 //! What enforces a constraint is asked of the code that writes the checks; which engine drops
 //! what comes from trying them (typify 0.8, progenitor 0.15 on OpenAPI 3.0.3).
 
-use contract_runtime::{Json, Number};
+use contract_runtime::Json;
 
 pub use crate::emit::enforced::How;
 use crate::{
     emit::enforced::Enforcement,
     generate::Contract,
-    schema::{Schema, SchemaId, Types},
+    schema::{
+        Schema, SchemaId, Types,
+        keywords::{Keyword, Value},
+    },
     shape::{Field, TypeRef},
     together::{Conj, Facts},
 };
@@ -83,13 +86,13 @@ impl<'a> Constraints<'a> {
                 let how = self.enforcement.how((conj, ty), id, keyword, &only(schema, keyword));
                 out.push(Constraint { keyword, value: clip(&value), how, schema: id });
             };
-            values(schema, &mut say);
             // The members of a struct are listed one by one.
-            if !schema.properties.is_empty() && !self.enforcement.is_struct(ty) {
-                let names: Vec<&str> = schema.properties.iter().map(|(name, _)| name.as_str()).collect();
-                say("properties", names.join(", "));
-            }
-            structure(schema, &mut say);
+            let of_struct = self.enforcement.is_struct(ty);
+            each(schema, &mut |keyword, value| {
+                if !(of_struct && keyword == Keyword::Properties.name()) {
+                    say(keyword, value);
+                }
+            });
         }
         out
     }
@@ -107,183 +110,85 @@ impl<'a> Constraints<'a> {
 
 /// A schema with one of its keywords, and those that this one needs to be understood.
 pub(crate) fn only(s: &Schema, keyword: &str) -> Schema {
-    let mut part = Schema {
-        place: s.place.clone(),
-        resource: s.resource,
-        location: s.location.clone(),
-        ..Schema::default()
-    };
-    match keyword {
-        "false" => part.boolean = s.boolean,
-        "type" => part.types = s.types,
-        "enum" => part.enumeration.clone_from(&s.enumeration),
-        "const" => part.constant.clone_from(&s.constant),
-        "minimum" => part.minimum.clone_from(&s.minimum),
-        "maximum" => part.maximum.clone_from(&s.maximum),
-        "exclusiveMinimum" => part.exclusive_minimum.clone_from(&s.exclusive_minimum),
-        "exclusiveMaximum" => part.exclusive_maximum.clone_from(&s.exclusive_maximum),
-        "multipleOf" => part.multiple_of.clone_from(&s.multiple_of),
-        "minLength" => part.min_length = s.min_length,
-        "maxLength" => part.max_length = s.max_length,
-        "pattern" => part.pattern.clone_from(&s.pattern),
-        "minItems" => part.min_items = s.min_items,
-        "maxItems" => part.max_items = s.max_items,
-        "uniqueItems" => part.unique_items = s.unique_items,
-        "contains" => part.contains.clone_from(&s.contains),
-        "prefixItems" => part.prefix_items.clone_from(&s.prefix_items),
-        "items" => {
-            part.prefix_items.clone_from(&s.prefix_items);
-            part.items = s.items;
-        }
-        "unevaluatedItems" => part.unevaluated_items = s.unevaluated_items,
-        "properties" => part.properties.clone_from(&s.properties),
-        "patternProperties" => part.pattern_properties.clone_from(&s.pattern_properties),
-        "additionalProperties" => {
-            part.properties.clone_from(&s.properties);
-            part.pattern_properties.clone_from(&s.pattern_properties);
-            part.additional_properties = s.additional_properties;
-        }
-        "unevaluatedProperties" => part.unevaluated_properties = s.unevaluated_properties,
-        "propertyNames" => part.property_names = s.property_names,
-        "required" => part.required.clone_from(&s.required),
-        "minProperties" => part.min_properties = s.min_properties,
-        "maxProperties" => part.max_properties = s.max_properties,
-        "dependentRequired" => part.dependent_required.clone_from(&s.dependent_required),
-        "dependentSchemas" => part.dependent_schemas.clone_from(&s.dependent_schemas),
-        "anyOf" => part.any_of.clone_from(&s.any_of),
-        "oneOf" => part.one_of.clone_from(&s.one_of),
-        "not" => part.not = s.not,
-        "if" => (part.condition, part.then, part.otherwise) = (s.condition, s.then, s.otherwise),
-        "$dynamicRef" => part.dynamic_reference.clone_from(&s.dynamic_reference),
-        _ => return s.clone(),
+    match Keyword::find(keyword) {
+        Some(keyword) => s.with(|each| each == keyword || keyword.depends_on().contains(&each)),
+        // The schema `false`, which has no keyword.
+        None => Schema { boolean: s.boolean, ..s.with(|_| false) },
     }
-    part
 }
 
-/// Keywords whose value is the constraint.
-fn values(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
+/// Everything that a schema says by itself: what `$ref` and `allOf` lead to is listed as its own.
+fn each(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
     if s.boolean == Some(false) {
         say("false", "no value is valid".to_owned());
     }
-    if let Some(types) = s.types {
-        say("type", type_words(types));
-    }
-    if let Some(list) = &s.enumeration {
-        say("enum", list.iter().map(Json::to_string).collect::<Vec<_>>().join(", "));
-    }
-    if let Some(value) = &s.constant {
-        say("const", value.to_string());
-    }
-    let numbers: [(&'static str, &Option<Number>); 5] = [
-        ("minimum", &s.minimum),
-        ("maximum", &s.maximum),
-        ("exclusiveMinimum", &s.exclusive_minimum),
-        ("exclusiveMaximum", &s.exclusive_maximum),
-        ("multipleOf", &s.multiple_of),
-    ];
-    for (keyword, number) in numbers {
-        number.iter().for_each(|number| say(keyword, number.to_string()));
-    }
-    let counts = [
-        ("minLength", s.min_length),
-        ("maxLength", s.max_length),
-        ("minItems", s.min_items),
-        ("maxItems", s.max_items),
-        ("minProperties", s.min_properties),
-        ("maxProperties", s.max_properties),
-    ];
-    for (keyword, count) in counts {
-        count.iter().for_each(|count| say(keyword, count.to_string()));
-    }
-    if let Some(pattern) = &s.pattern {
-        say("pattern", pattern.clone());
-    }
-    if s.unique_items {
-        say("uniqueItems", "true".to_owned());
-    }
-}
-
-/// Keywords that apply other schemas or speak about members.
-fn structure(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
     let count = |n: usize| format!("{n} branch{}", if n == 1 { "" } else { "es" });
-    if !s.required.is_empty() {
-        say("required", s.required.join(", "));
-    }
-    for (name, needs) in &s.dependent_required {
-        say("dependentRequired", format!("{name} needs {}", needs.join(", ")));
-    }
-    for (name, _) in &s.dependent_schemas {
-        say("dependentSchemas", format!("when {name} is there"));
-    }
-    for (pattern, _) in &s.pattern_properties {
-        say("patternProperties", pattern.clone());
-    }
-    if s.property_names.is_some() {
-        say("propertyNames", "names of members".to_owned());
-    }
-    if s.additional_properties.is_some() {
-        say("additionalProperties", "undeclared members".to_owned());
-    }
-    if let Some(contains) = &s.contains {
-        let least = contains.min.unwrap_or(1);
-        say(
-            "contains",
-            contains.max.map_or(format!("at least {least}"), |most| format!("{least} to {most}")),
-        );
-    }
-    if !s.prefix_items.is_empty() {
-        say("prefixItems", format!("{} positions", s.prefix_items.len()));
-    }
-    if s.items.is_some() {
-        say("items", "elements".to_owned());
-    }
-    if !s.any_of.is_empty() {
-        say("anyOf", count(s.any_of.len()));
-    }
-    if !s.one_of.is_empty() {
-        say("oneOf", count(s.one_of.len()));
-    }
-    if s.not.is_some() {
-        say("not", "what is excluded".to_owned());
-    }
-    if s.condition.is_some() && (s.then.is_some() || s.otherwise.is_some()) {
-        let parts = [("then", s.then.is_some()), ("else", s.otherwise.is_some())];
-        say(
-            "if",
-            parts.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        );
-    }
-    if s.unevaluated_items.is_some() {
-        say("unevaluatedItems", "what no other keyword looked at".to_owned());
-    }
-    if s.unevaluated_properties.is_some() {
-        say("unevaluatedProperties", "what no other keyword looked at".to_owned());
-    }
-    if s.dynamic_reference.is_some() {
-        say("$dynamicRef", "depends on where it is reached from".to_owned());
+    for (keyword, value) in s.keywords().filter(|(keyword, _)| keyword.role().decides()) {
+        let words = match value {
+            Value::Types(types) => type_words(types),
+            Value::Values(list) => list.iter().map(Json::to_string).collect::<Vec<_>>().join(", "),
+            Value::Json(value) => value.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Count(count) => count.to_string(),
+            Value::Text(text) => text.to_owned(),
+            Value::Flag => "true".to_owned(),
+            Value::Names(names) => names.join(", "),
+            Value::Needs(needs) => {
+                for (name, needs) in needs {
+                    say(keyword.name(), format!("{name} needs {}", needs.join(", ")));
+                }
+                continue;
+            }
+            Value::Map(named) => {
+                match keyword {
+                    Keyword::DependentSchemas => {
+                        named
+                            .iter()
+                            .for_each(|(name, _)| say(keyword.name(), format!("when {name} is there")));
+                    }
+                    Keyword::PatternProperties => {
+                        named.iter().for_each(|(pattern, _)| say(keyword.name(), pattern.clone()));
+                    }
+                    _ => {
+                        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+                        say(keyword.name(), names.join(", "));
+                    }
+                }
+                continue;
+            }
+            Value::Contains(contains) => {
+                let least = contains.min.unwrap_or(1);
+                contains.max.map_or(format!("at least {least}"), |most| format!("{least} to {most}"))
+            }
+            Value::List(_) if keyword == Keyword::AllOf => continue,
+            Value::List(ids) if keyword == Keyword::PrefixItems => format!("{} positions", ids.len()),
+            Value::List(ids) => count(ids.len()),
+            Value::Dynamic(_) => "depends on where it is reached from".to_owned(),
+            Value::Schema(_) => match keyword {
+                Keyword::Ref | Keyword::Then | Keyword::Else => continue,
+                Keyword::If => {
+                    let parts = [("then", s.then.is_some()), ("else", s.otherwise.is_some())];
+                    let there: Vec<&str> =
+                        parts.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect();
+                    if there.is_empty() {
+                        continue;
+                    }
+                    there.join(", ")
+                }
+                Keyword::PropertyNames => "names of members".to_owned(),
+                Keyword::AdditionalProperties => "undeclared members".to_owned(),
+                Keyword::Items => "elements".to_owned(),
+                Keyword::Not => "what is excluded".to_owned(),
+                _ => "what no other keyword looked at".to_owned(),
+            },
+        };
+        say(keyword.name(), words);
     }
 }
 
-/// `string or null`
+/// `null or string`
 pub(super) fn type_words(types: Types) -> String {
-    let all = [
-        (Types::NULL, "null"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::NUMBER, "number"),
-        (Types::INTEGER, "integer"),
-        (Types::STRING, "string"),
-        (Types::ARRAY, "array"),
-        (Types::OBJECT, "object"),
-    ];
-    let mut left = types;
-    let mut names = Vec::new();
-    for (kind, name) in all {
-        if left.contains(kind) {
-            names.push(name);
-            left = left.without(kind);
-        }
-    }
-    names.join(" or ")
+    types.names().join(" or ")
 }
 
 fn clip(text: &str) -> String {

@@ -12,6 +12,7 @@ use crate::{
     options::Options,
     prune::{reach, seeds},
     schema::{Graph, SchemaId},
+    together::finite,
 };
 
 /// Module names that generated code uses itself.
@@ -35,20 +36,25 @@ impl Project {
     pub(super) fn options(&self, graph: &Graph, api: &Api, diagnostics: &mut Diagnostics) -> Options {
         let config = &self.config;
         let mut options = Options::from_types(&config.types);
+        options.endless = finite::endless(graph, options.implied_objects, diagnostics);
         let problems = std::cell::RefCell::new(diagnostics);
         let find = |selector: &str, option: &str| -> Vec<SchemaId> {
             let found = select(graph, selector);
             if found.is_empty() {
                 problems.borrow_mut().push(
                     Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
-                        .maybe_at(config.place(option.rsplit('.').next().unwrap_or(option), selector))
+                        .maybe_at(config.place(option, selector))
                         .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
                 );
             }
             found
         };
         for (selector, name) in &config.names {
-            options.names.extend(find(selector, "names").into_iter().map(|id| (id, name.clone())));
+            let mut found = find(selector, "names");
+            // What decides beside a `nullable` stands at the same place, and has no name.
+            let mut places = BTreeSet::new();
+            found.retain(|id| places.insert(graph.location(*id)));
+            options.names.extend(found.into_iter().map(|id| (id, name.clone())));
         }
         for selector in &config.secrets {
             options.secrets.extend(find(selector, "secrets"));
@@ -84,7 +90,7 @@ impl Project {
                             area.name
                         ),
                     )
-                    .maybe_at(config.place("[[area]]", &area.name))
+                    .maybe_at(config.place("area.name", &area.name))
                     .help("choose another name"),
                 );
             }
@@ -131,12 +137,15 @@ pub(super) fn idle(
     });
     for (selector, option, already) in open.chain(closed) {
         let found = select(graph, selector);
-        if found.is_empty() || found.iter().any(|id| decided.contains(id)) {
+        // Nothing of a selector is left where another part of the contract was asked for.
+        let Some(first) = found.first() else { continue };
+        if found.iter().any(|id| decided.contains(id)) {
             continue;
         }
         diagnostics.push(
             Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
                 .maybe_at(config.place(option, selector))
+                .label(graph.schema(*first).place.clone(), "this is what it names")
                 .help(format!(
                     "it is no string enumeration and no union with a tag, or {already}; remove the option"
                 )),
@@ -162,7 +171,7 @@ fn tagged_areas(
                         "config",
                         format!("`area.tags` names a tag that no operation has: `{tag}`"),
                     )
-                    .maybe_at(config.place("[[area]]", tag))
+                    .maybe_at(config.place("area.tags", tag))
                     .help("remove the tag from the area, or the area itself"),
                 );
             }

@@ -111,6 +111,11 @@ fn types(page: &mut Page, found: &Findings) {
     };
     page.say(&format!("Keywords that JSON Schema does not know: \"deny\", \"warn\", \"ignore\"{unknown}."));
     page.say("unknown-keywords = \"warn\"");
+    page.say(
+        "What OpenAPI 3.0's `nullable` means beside anything but `type`: \"or-null\", or \"strict\" for",
+    );
+    page.say("nothing, as its specification says.");
+    page.say("nullable = \"or-null\"");
     page.say("Patterns with look-around or back-references, which cannot be matched in linear time:");
     page.say("\"deny\", or \"keep\" to leave all of them unchecked with a warning.");
     page.say("unsupported = \"deny\"");

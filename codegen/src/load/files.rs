@@ -5,7 +5,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::tree::{Tree, Value};
+use crate::{
+    schema::Types,
+    tree::{Tree, Value},
+};
 
 /// Folders whose files are never part of a contract.
 const SKIPPED: [&str; 3] = ["fixtures", "node_modules", "target"];
@@ -69,9 +72,10 @@ pub(crate) fn is_yaml(name: &str) -> bool {
 pub(crate) fn is_contract(tree: &Tree) -> bool {
     let has = |key: &str| tree.get(key).is_some();
     let typed = tree.get("type").is_some_and(|found| match &found.value {
-        Value::String(name) => is_type(name),
+        Value::String(name) => Types::named(name).is_some(),
         Value::Array(names) => {
-            !names.is_empty() && names.iter().all(|name| name.as_str().is_some_and(is_type))
+            !names.is_empty()
+                && names.iter().all(|name| name.as_str().is_some_and(|name| Types::named(name).is_some()))
         }
         _ => false,
     });
@@ -83,10 +87,6 @@ pub(crate) fn is_contract(tree: &Tree) -> bool {
         || typed
         || ["$defs", "definitions", "properties"].iter().any(|key| object(key))
         || ["allOf", "anyOf", "oneOf"].iter().any(|key| list(key))
-}
-
-fn is_type(name: &str) -> bool {
-    ["null", "boolean", "integer", "number", "string", "array", "object"].contains(&name)
 }
 
 /// Absolute and without `.` and `..`, whether it exists or not.

@@ -316,6 +316,23 @@ fn on_demand() {
     assert_eq!(ask("https://x.y/s/outside.json"), (false, 0, None));
     assert_eq!(ask("https://elsewhere/a.json"), (false, 0, None));
     assert_eq!(ask("https://vendor/v/a"), (true, 0, Some("vendor/v/a.json".to_owned())));
-    assert_eq!(ask("urn:one"), (true, 0, Some("outside.json".to_owned())));
+    assert_eq!(ask("https://vendor/v/gone"), (false, 0, None));
+    assert_eq!(sources.unused_mounts().collect::<Vec<_>>(), ["urn:one"]);
+    let mut problems = Diagnostics::new();
+    assert!(sources.demand("urn:one", from, &mut problems) && problems.is_empty());
+    assert_eq!(sources.unused_mounts().count(), 0);
+    fs::remove_dir_all(&root).unwrap();
+}
+
+/// One problem, not one for each reference that the mount should answer.
+#[test]
+fn a_mount_that_is_not_there() {
+    let reference = r#"{"allOf": [{"$ref": "https://vendor/a"}, {"$ref": "https://vendor/b"}]}"#;
+    let root = folder("mount", &[("a.json", reference)]);
+    let mounts = [("https://vendor/".to_owned(), root.join("vendro"))];
+    let problems = load(&[root.join("a.json")], &mounts).unwrap_err();
+    let codes: Vec<&str> = problems.iter().map(|each| each.code).collect();
+    assert_eq!(codes, ["mount"], "{problems}");
+    assert!(problems.to_string().contains("`https://vendor/` is mounted to "), "{problems}");
     fs::remove_dir_all(&root).unwrap();
 }

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    drift::document::Writer,
     generate::Contract,
-    schema::{Graph, Types},
+    schema::{Graph, Types, document::Writer},
     shape::TypeDef,
     together::{Conj, Facts},
 };
@@ -43,22 +42,5 @@ fn implied(graph: &Graph, conj: &Conj) -> Option<Types> {
 }
 
 fn names(types: Types) -> Value {
-    let all = [
-        (Types::NULL, "null"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::NUMBER, "number"),
-        (Types::INTEGER, "integer"),
-        (Types::STRING, "string"),
-        (Types::ARRAY, "array"),
-        (Types::OBJECT, "object"),
-    ];
-    let mut left = types;
-    let mut out = Vec::new();
-    for (kind, name) in all {
-        if left.contains(kind) {
-            out.push(name);
-            left = left.without(kind);
-        }
-    }
-    json!(out)
+    json!(types.names())
 }

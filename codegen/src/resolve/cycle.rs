@@ -2,7 +2,10 @@
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{Graph, Schema, SchemaId},
+    schema::{
+        Graph, SchemaId,
+        keywords::{Role, Value},
+    },
 };
 
 /// Members of a cycle that a message names.
@@ -49,18 +52,12 @@ pub(super) fn check(graph: &Graph, problems: &mut Diagnostics) {
 /// The schemas that a schema applies to its own value.
 fn edges(graph: &Graph, id: SchemaId) -> Vec<SchemaId> {
     let schema = graph.schema(id);
-    let Schema { reference, all_of, any_of, one_of, not, condition, then, otherwise, .. } = schema;
-    let mut out: Vec<SchemaId> = reference.iter().copied().collect();
-    // A dynamic anchor may lead elsewhere when another resource bears it too.
-    if let Some(dynamic) = &schema.dynamic_reference
-        && dynamic.anchor.is_none()
-    {
-        out.push(dynamic.initial);
-    }
-    out.extend(all_of.iter().chain(any_of).chain(one_of));
-    out.extend([not, condition, then, otherwise].into_iter().flatten());
-    out.extend(schema.dependent_schemas.iter().map(|(_, id)| id));
-    out
+    let here = schema.keywords().filter(|(keyword, value)| {
+        // A dynamic anchor may lead elsewhere when another resource bears it too.
+        let elsewhere = matches!(value, Value::Dynamic(dynamic) if dynamic.anchor.is_some());
+        keyword.role() == Role::InPlace && !elsewhere
+    });
+    here.flat_map(|(_, value)| value.schemas()).collect()
 }
 
 fn report(graph: &Graph, cycle: &[SchemaId]) -> Diagnostic {

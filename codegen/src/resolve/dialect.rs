@@ -2,10 +2,9 @@
 
 use crate::{
     load::{Sources, uri},
+    schema::keywords::{Draft, Drafts, Keyword, vocabulary},
     tree::Tree,
 };
-
-use super::keyword::{Draft, Drafts, Keyword, vocabulary};
 
 /// Draft, vocabularies, and whether OpenAPI's own keywords count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

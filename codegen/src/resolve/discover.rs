@@ -11,15 +11,15 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     load::{Sources, files, uri},
-    openapi::object::Kind,
-    schema::Origin,
+    resolve::openapi::object::Kind,
+    schema::{
+        Origin,
+        keywords::{Draft, Holds, Keyword},
+    },
     tree::{Member, Place, SourceId, Span, Tree, join},
 };
 
-use super::{
-    dialect::{Choice, Dialect, choose},
-    keyword::{Draft, Holds, Keyword},
-};
+use super::dialect::{Choice, Dialect, choose};
 
 /// A schema position.
 #[derive(Debug)]

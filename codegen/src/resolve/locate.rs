@@ -1,9 +1,13 @@
 //! What a reference names: by URI, then JSON Pointer or anchor.
 
+use std::borrow::Cow;
+
+use contract_runtime::pointer;
+
 use crate::{
     diagnostics::Diagnostic,
     load::uri,
-    tree::{SourceId, Tree, join, unescape},
+    tree::{SourceId, Tree, join},
 };
 
 use super::{
@@ -163,7 +167,8 @@ impl<'t> Discovery<'t> {
                 Some((token, after)) => (token, Some(after)),
                 None => (tokens, None),
             };
-            let token = unescape(token);
+            // What is no token of a pointer names nothing.
+            let token = pointer::unescape(token).unwrap_or(Cow::Borrowed(token));
             if let Some(next) = here.step(&token) {
                 here = next;
                 pointer = join(&pointer, &token);

@@ -6,14 +6,17 @@ use contract_runtime::Number;
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics, Severity},
-    schema::{Contains, DynamicReference, ResourceId, Schema, SchemaId, Types},
+    schema::{
+        Contains, DynamicReference, ResourceId, Schema, SchemaId, Types,
+        keywords::{Draft, Keyword, vocabulary},
+    },
     tree::{Member, Place, Tree, Value},
 };
 
 use super::{
-    ResolveOptions, UnknownKeywords,
+    Nullable, ResolveOptions, UnknownKeywords,
     discover::{Discovery, Node},
-    keyword::{Draft, Keyword, NAMES},
+    nullable::Word,
     suggest::nearest,
 };
 
@@ -25,6 +28,8 @@ pub(super) struct Parser<'a, 't> {
     /// By discovered resource.
     pub(super) resources: &'a [ResourceId],
     pub(super) options: &'a ResolveOptions,
+    /// Where `nullable: true` is read as "or null".
+    pub(super) nullable: Vec<Word>,
     pub(super) problems: Diagnostics,
 }
 
@@ -84,7 +89,9 @@ impl<'t> Parser<'_, 't> {
                         | Keyword::Comment
                         | Keyword::Schema
                 );
-                if lonely && !kept {
+                if lonely && keyword == Keyword::Nullable && self.options.nullable == Nullable::OrNull {
+                    self.or_null(node, member);
+                } else if lonely && !kept {
                     void.push(format!("`{}`", member.key));
                 } else {
                     self.keyword(node, keyword, member, schema);
@@ -162,6 +169,7 @@ impl<'t> Parser<'_, 't> {
         let tree = node.tree;
         if let Some(member) = tree.member("nullable") {
             match (member.value.as_bool(), &mut schema.types) {
+                (Some(true), _) if self.options.nullable == Nullable::OrNull => self.or_null(node, member),
                 (Some(true), Some(types)) => {
                     *types = types.or(Types::NULL);
                     self.borrowed(node, member, "write `\"type\": [\"string\", \"null\"]`");
@@ -188,6 +196,21 @@ impl<'t> Parser<'_, 't> {
             }
             let plain = if bound { "minimum" } else { "maximum" };
             self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
+        }
+    }
+
+    /// A `nullable` that is read as "or null" once the graph stands.
+    fn or_null(&mut self, node: &Node<'t>, member: &Member) {
+        match member.value.as_bool() {
+            Some(true) => {
+                let place = node.place(member);
+                self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| Word { schema, place }));
+                let instead =
+                    "write `\"type\": [\"string\", \"null\"]`, or `anyOf` with `{\"type\": \"null\"}`";
+                self.borrowed(node, member, instead);
+            }
+            Some(false) => {}
+            None => self.wrong(node, member, "a boolean"),
         }
     }
 
@@ -293,7 +316,7 @@ impl<'t> Parser<'_, 't> {
 
     fn unknown(&mut self, node: &Node<'t>, keyword: Option<Keyword>, member: &Member) {
         // A vocabulary that the meta-schema leaves out takes its keywords with it.
-        let all = super::dialect::Dialect { vocabularies: super::keyword::vocabulary::ALL, ..node.dialect };
+        let all = super::dialect::Dialect { vocabularies: vocabulary::ALL, ..node.dialect };
         if keyword.is_some_and(|keyword| all.knows(keyword)) {
             return;
         }
@@ -318,10 +341,10 @@ impl<'t> Parser<'_, 't> {
             }
             key => nearest(
                 key,
-                NAMES
+                Keyword::ALL
                     .iter()
-                    .copied()
-                    .filter(|name| Keyword::find(name).is_some_and(|keyword| node.dialect.knows(keyword))),
+                    .filter(|keyword| node.dialect.knows(**keyword))
+                    .map(|keyword| keyword.name()),
             )
             .map(|near| format!("did you mean `{near}`?")),
         };

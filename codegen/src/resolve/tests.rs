@@ -25,7 +25,7 @@ pub(crate) fn all_with(
     files: &[(&str, &str)],
 ) -> (Graph, Vec<Api>, Diagnostics) {
     let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
-    let options = ResolveOptions { unknown_keywords };
+    let options = ResolveOptions { unknown_keywords, ..ResolveOptions::default() };
     match Sources::from_texts(&texts) {
         Ok(mut sources) => resolve(&mut sources, &options),
         Err(problems) => (Graph::default(), Vec::new(), problems),
@@ -547,7 +547,8 @@ fn options() {
         (UnknownKeywords::Ignore, ""),
     ] {
         let mut sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
-        let (.., problems) = resolve(&mut sources, &ResolveOptions { unknown_keywords });
+        let (.., problems) =
+            resolve(&mut sources, &ResolveOptions { unknown_keywords, ..ResolveOptions::default() });
         assert_eq!(shown(&problems), expected);
     }
     assert_eq!(ResolveOptions::default().unknown_keywords, UnknownKeywords::Warn);
@@ -678,7 +679,7 @@ fn mutations() {
 fn exchange() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
     let mut sources = load(&[root.join("openapi.json"), root.join("exchange")], &[]).unwrap();
-    let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny };
+    let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny, ..ResolveOptions::default() };
     let (graph, apis, problems) = resolve(&mut sources, &options);
     assert!(!problems.has_errors(), "{problems}");
     assert!(graph.schemas.len() > 100);

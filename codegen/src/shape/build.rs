@@ -253,6 +253,9 @@ impl Shaper<'_> {
 
     /// The structure of a place; a struct or enum goes into `slot`, or into a new type.
     fn anonymous_at(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        if conj.ids.iter().any(|id| self.options.endless.contains(id)) {
+            return TypeRef::Json;
+        }
         let facts = self.facts(conj);
         if facts.dynamic || facts.types.is_empty() || facts.types == Types::NULL {
             return TypeRef::Json;

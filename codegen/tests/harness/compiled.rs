@@ -88,6 +88,8 @@ pub mod names_problem;
 pub mod names_types;
 #[path = "../cases/never_text/expected/root.rs"]
 pub mod never_text;
+#[path = "../cases/no_finite_value/expected/root.rs"]
+pub mod no_finite_value;
 #[path = "../cases/not_required/expected/root.rs"]
 pub mod not_required;
 #[path = "../cases/not_schema/expected/root.rs"]
@@ -106,6 +108,8 @@ pub mod number_decimals;
 pub mod number_whole;
 #[path = "../cases/openapi_30/expected/root.rs"]
 pub mod openapi_30;
+#[path = "../cases/openapi_30_nullable/expected/root.rs"]
+pub mod openapi_30_nullable;
 #[path = "../cases/openapi_files/expected/root.rs"]
 pub mod openapi_files;
 #[path = "../cases/operations/expected/root.rs"]
@@ -254,6 +258,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "names_problem" => models!(names_problem: Error, Input),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
         "never_text" => models!(never_text: Input),
+        "no_finite_value" => models!(no_finite_value: Floor, Input, Link, List, Tower),
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
         "nullable_any_of" => models!(nullable_any_of: Input, InputFilesValue),
@@ -263,6 +268,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_decimals" => models!(number_decimals: Input),
         "number_whole" => models!(number_whole: Input, InputKind),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
+        "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),

@@ -318,14 +318,8 @@ impl Request {
     }
 
     pub(super) fn refuse(&mut self, name: &str, below: &str, keyword: &'static str) {
-        let mut pointer = String::from("/");
-        for character in name.chars() {
-            match character {
-                '~' => pointer.push_str("~0"),
-                '/' => pointer.push_str("~1"),
-                _ => pointer.push(character),
-            }
-        }
+        let mut pointer = String::new();
+        crate::pointer::push(&mut pointer, name);
         pointer.push_str(below);
         self.violations.push(violation(pointer, keyword, self.operation));
     }

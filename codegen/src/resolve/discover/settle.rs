@@ -1,11 +1,19 @@
 //! Settles references: in rounds, until nothing that was found leads to anything new.
 
-use crate::{diagnostics::Diagnostic, load::uri, schema::Origin, tree::SourceId};
+use std::borrow::Cow;
+
+use contract_runtime::pointer::unescape;
+
+use crate::{
+    diagnostics::Diagnostic,
+    load::uri,
+    schema::{Origin, keywords::Keyword},
+    tree::SourceId,
+};
 
 use super::{
     super::{
         dialect::Dialect,
-        keyword::Keyword,
         locate::{Lost, Target},
     },
     Discovery, Expect, Job, Pending, RECURSIVE, What, is_schema, stem,
@@ -110,7 +118,10 @@ impl<'t> Discovery<'t> {
             let (resource, dialect) = self.context(target.source, &target.pointer, pending.dialect);
             let origin = match target.pointer.rsplit_once('/') {
                 // Positions that no keyword makes a schema: `#/fragments/x` is as good as `$defs`.
-                Some((_, last)) => Origin::Definition(crate::tree::unescape(last).into_owned()),
+                Some((_, last)) => {
+                    let name = unescape(last).map_or_else(|| last.to_owned(), Cow::into_owned);
+                    Origin::Definition(name)
+                }
                 None => {
                     Origin::Root(self.sources.get(target.source).map(|s| stem(&s.name)).unwrap_or_default())
                 }

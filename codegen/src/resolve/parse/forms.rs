@@ -6,7 +6,7 @@ use contract_runtime::{Json, Number};
 
 use crate::{
     diagnostics::Diagnostic,
-    schema::{Schema, SchemaId, Types},
+    schema::{Schema, SchemaId, Types, keywords::Draft},
     tree::{Member, Place, Tree, Value, join},
 };
 
@@ -14,7 +14,6 @@ use super::{
     super::{
         UnknownKeywords,
         discover::{Node, is_schema},
-        keyword::Draft,
         suggest::nearest,
     },
     Parser,
@@ -219,22 +218,19 @@ impl<'t> Parser<'_, 't> {
                 place.span = name.span;
             }
             let found = match name.as_str() {
-                Some("null") if node.dialect.draft != Draft::OpenApi30 => Types::NULL,
-                Some("boolean") => Types::BOOLEAN,
-                Some("integer") => Types::INTEGER,
-                Some("number") => Types::NUMBER,
-                Some("string") => Types::STRING,
-                Some("array") => Types::ARRAY,
-                Some("object") => Types::OBJECT,
-                Some(other) => {
-                    let known = ["null", "boolean", "integer", "number", "string", "array", "object"];
-                    let near = nearest(other, known).map(|near| format!("did you mean `{near}`?"));
-                    self.invalid(
-                        place,
-                        format!("`{other}` is not a type of {}", node.dialect.name()),
-                        near.as_deref(),
-                    );
-                    continue;
+                Some(text) => {
+                    let known = Types::named(text);
+                    let known =
+                        known.filter(|types| *types != Types::NULL || node.dialect.draft != Draft::OpenApi30);
+                    if let Some(types) = known {
+                        types
+                    } else {
+                        let names = Types::NAMED.iter().map(|(_, name)| *name);
+                        let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
+                        let message = format!("`{text}` is not a type of {}", node.dialect.name());
+                        self.invalid(place, message, near.as_deref());
+                        continue;
+                    }
                 }
                 None => {
                     self.invalid(place, format!("`type` must name types, not {}", name.kind()), None);

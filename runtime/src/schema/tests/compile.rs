@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::Number;
 use crate::pattern::Pattern;
 use crate::pattern::tests::compile as pattern;
+use crate::pointer::escape;
 use crate::schema::*;
 
 /// Where a schema without an `$id` is read from.
@@ -382,10 +383,6 @@ fn names(object: Option<&Value>) -> &'static [&'static str] {
     let mut names: Vec<&'static str> = members.keys().map(|name| &*name.clone().leak()).collect();
     names.sort_unstable();
     names.leak()
-}
-
-fn escape(step: &str) -> String {
-    step.replace('~', "~0").replace('/', "~1")
 }
 
 fn percent_decode(text: &str) -> String {

@@ -2,14 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
+use contract_runtime::Json;
+
 use crate::{
     api::{Api, ParameterIn, Status},
     diagnostics::Diagnostics,
     resolve::{
-        UnknownKeywords,
+        Nullable, ResolveOptions, UnknownKeywords,
         tests::{all, all_with, clean, shown},
     },
     schema::{Graph, Origin, Types},
+    shape::Shapes,
+    tables::{TableSet, patterns},
 };
 
 const HEAD: &str = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\n";
@@ -281,7 +285,7 @@ fn openapi_30() {
     assert_eq!((bounds.minimum, bounds.exclusive_minimum.unwrap().to_string()), (None, "1".to_owned()));
     assert_eq!((bounds.maximum.unwrap().to_string(), bounds.exclusive_maximum), ("5".to_owned(), None));
     for (text, expected) in [
-        ("{nullable: true}", "?ignored /components/schemas/A/nullable"),
+        ("{nullable: true}", ""),
         ("{nullable: 1}", "invalid-schema /components/schemas/A/nullable"),
         ("{type: [string]}", "invalid-schema /components/schemas/A/type"),
         ("{type: 'null'}", "invalid-schema /components/schemas/A/type"),
@@ -291,8 +295,12 @@ fn openapi_30() {
         ("{not: true}", "invalid-schema /components/schemas/A/not"),
         ("{allOf: [{$ref: '#/components/schemas/A/x-b'}], x-b: {type: string}}", ""),
         (
-            "{properties: {a: {$ref: '#/components/schemas/A', nullable: true}}}",
-            "?ignored /components/schemas/A/properties/a/$ref",
+            "{properties: {a: {$ref: '#/components/schemas/A', nullable: true, minimum: 1}}}",
+            "?ignored /components/schemas/A/properties/a/$ref\n!nullable /components/schemas/A/properties/a/nullable",
+        ),
+        (
+            "{properties: {a: {$ref: '#/components/schemas/A', nullable: yes}}}",
+            "invalid-schema /components/schemas/A/properties/a/nullable",
         ),
     ] {
         assert_eq!(schema(text).1, expected, "{text}");
@@ -307,6 +315,98 @@ fn openapi_30() {
         graph.schemas.iter().filter(|each| each.types == Some(Types::STRING.or(Types::NULL))).count(),
         1
     );
+}
+
+/// Every vendor means "or null", whatever stands beside the word.
+#[test]
+fn nullable_is_read_as_or_null() {
+    let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    B: {type: integer}\n    C: {type: string}\n    A: ";
+    let reference = |name: &str| format!("{{$ref: '#/components/schemas/{name}'}}");
+    let (b, c) = (reference("B"), reference("C"));
+    // Schema, whether the letter already says so, valid, invalid.
+    let cases = [
+        ("{type: integer, nullable: true}".to_owned(), true, "[null, 1]", "[true]"),
+        ("{$ref: '#/components/schemas/B', nullable: true}".to_owned(), false, "[null, 1]", "[true]"),
+        (format!("{{allOf: [{b}], nullable: true}}"), false, "[null, 1]", "[true]"),
+        (
+            format!("{{allOf: [{b}, {{minimum: 3}}], nullable: true, maximum: 9}}"),
+            false,
+            "[null, 3, 9]",
+            "[2, 10]",
+        ),
+        (format!("{{anyOf: [{b}, {c}], nullable: true}}"), false, "[null, 1, \"\"]", "[true]"),
+        (format!("{{oneOf: [{b}, {c}], nullable: true}}"), false, "[null, 1, \"\"]", "[true]"),
+        (
+            "{oneOf: [{type: integer, nullable: true}, {type: string, nullable: true}], nullable: true}"
+                .to_owned(),
+            false,
+            "[null, 1, \"\"]",
+            "[true]",
+        ),
+        ("{type: integer, enum: [1, 2], nullable: true}".to_owned(), false, "[null, 1]", "[3]"),
+        ("{enum: [1, 2], nullable: true}".to_owned(), false, "[null, 1]", "[3]"),
+        ("{type: integer, enum: [1, null], nullable: true}".to_owned(), true, "[null, 1]", "[3]"),
+        (format!("{{type: integer, nullable: true, allOf: [{b}]}}"), false, "[null, 1]", "[true]"),
+        (format!("{{anyOf: [{b}, {{nullable: true}}]}}"), false, "[null, 1]", "[true, \"\"]"),
+        (format!("{{oneOf: [{b}, {{nullable: true, description: nothing}}]}}"), false, "[null, 1]", "[true]"),
+        (format!("{{allOf: [{b}, {{nullable: true}}]}}"), false, "[null, 1]", "[true]"),
+        ("{not: {type: string, nullable: true}, nullable: true}".to_owned(), false, "[null, 1]", "[\"\"]"),
+        ("{nullable: true}".to_owned(), true, "[null, 1, {}]", "[]"),
+        (format!("{{$ref: '#/components/schemas/B', nullable: false}}"), true, "[1]", "[null]"),
+    ];
+    for (schema, letter, valid, invalid) in &cases {
+        let text = format!("{head}{schema}\n");
+        let (graph, _, problems) = all(&[("api.yaml", &text)]);
+        assert_eq!(
+            problems.iter().filter(|each| each.code == "nullable").count(),
+            usize::from(!letter),
+            "{schema}\n{problems}"
+        );
+        assert!(!problems.has_errors(), "{problems}");
+        let id = graph.ids().find(|id| graph.location(*id).ends_with("schemas/A")).unwrap();
+        let tables = TableSet::new(&graph, &Shapes::default(), patterns(&graph).0);
+        let values = |text: &str| Json::parse(text.as_bytes()).unwrap();
+        for value in values(valid).as_array().unwrap() {
+            assert!(tables.is_valid(id, value), "{schema} {value}");
+        }
+        for value in values(invalid).as_array().unwrap() {
+            assert!(!tables.is_valid(id, value), "{schema} {value}");
+        }
+    }
+}
+
+/// OpenAPI 3.0.3: the word adds `null` to the `type` beside it, and does nothing else.
+#[test]
+fn nullable_by_the_letter() {
+    let strict = |inner: &str| {
+        let text = format!(
+            "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    A: {inner}\n    B: {{type: integer}}\n"
+        );
+        let mut sources = crate::load::Sources::from_texts(&[("api.yaml", "", &text)]).unwrap();
+        let options = ResolveOptions { nullable: Nullable::Strict, ..ResolveOptions::default() };
+        let (graph, _, problems) = crate::resolve::resolve(&mut sources, &options);
+        (graph.schemas.into_iter().next().unwrap(), shown(&problems))
+    };
+    let (schema, problems) = strict("{type: integer, enum: [1], nullable: true}");
+    assert_eq!((schema.enumeration.unwrap().len(), schema.types), (1, Some(Types::INTEGER.or(Types::NULL))));
+    assert_eq!(problems, "");
+    let (schema, problems) = strict("{$ref: '#/components/schemas/B', nullable: true}");
+    assert!(schema.reference.is_some() && schema.any_of.is_empty());
+    assert_eq!(problems, "?ignored /components/schemas/A/$ref");
+    let (schema, problems) = strict("{anyOf: [{type: integer}], nullable: true}");
+    assert_eq!((schema.any_of.len(), problems.as_str()), (1, "?ignored /components/schemas/A/nullable"));
+}
+
+/// However many places there are, one line says so.
+#[test]
+fn one_line_for_all_nullables() {
+    let b = "{$ref: '#/components/schemas/B', nullable: true}";
+    let text = format!(
+        "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    B: {{type: integer}}\n    A: {{properties: {{a: {b}, b: {b}, c: {b}}}}}\n"
+    );
+    let (_, _, problems) = all(&[("api.yaml", &text)]);
+    assert_eq!(shown(&problems), "!nullable /components/schemas/A/properties/a/nullable");
+    assert!(problems.iter().next().unwrap().message.starts_with("3 `nullable`"), "{problems}");
 }
 
 #[test]

@@ -6,10 +6,9 @@ use crate::{
     resolve::{
         dialect::Dialect,
         discover::{Discovery, Expect, Job, Pending, What, is_schema},
-        keyword::Draft,
         suggest::nearest,
     },
-    schema::Origin,
+    schema::{Origin, keywords::Draft},
     tree::{Member, Place, SourceId, Tree, Value, join},
 };
 

@@ -5,10 +5,8 @@ use std::{cell::Cell, collections::BTreeSet};
 use contract_runtime::{Json, Map, Number};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use crate::{
-    schema::{Graph, Schema, SchemaId, Types},
-    together::{Conj, Facts, type_of},
-};
+use super::{Conj, Facts, type_of};
+use crate::schema::{Graph, Schema, SchemaId, Types};
 
 /// How deep a value may nest; recursive schemas end there.
 const DEPTH: u8 = 7;
@@ -24,7 +22,7 @@ const LONGEST: u64 = 200;
 /// Values at the edges of what a place allows: least, most, every branch, every member.
 ///
 /// `valid` judges parts, so that one that went wrong does not spoil the whole.
-pub(super) fn values(
+pub(crate) fn values(
     graph: &Graph,
     conj: &Conj,
     implied: bool,
@@ -159,8 +157,10 @@ impl<'g> Sampler<'g> {
         let others = all.iter().filter_map(|s| s.additional_properties);
         let others: Vec<SchemaId> =
             others.chain(all.iter().flat_map(|s| s.pattern_properties.iter().map(|(_, id)| *id))).collect();
-        let names =
-            all.iter().flat_map(|s| &s.pattern_properties).filter_map(|(pattern, _)| spelled(pattern, 3));
+        let names = all
+            .iter()
+            .flat_map(|s| &s.pattern_properties)
+            .filter_map(|(pattern, _)| spelled(pattern, 3, End::First));
         for name in names.chain(["undeclared".to_owned()]) {
             for value in self.part(&others, depth, 3) {
                 let mut with = least.clone();
@@ -267,10 +267,16 @@ fn strings(all: &[&Schema]) -> Vec<String> {
     let pattern = all.iter().find_map(|s| s.pattern.as_deref());
     for length in lengths {
         match pattern {
-            None => out.push("ä".repeat(usize::try_from(length).unwrap_or(0))),
+            // Counted in code points, not in bytes.
+            None => {
+                let count = usize::try_from(length).unwrap_or(0);
+                out.extend(["a", "ä"].map(|letter| letter.repeat(count)));
+            }
             // What stands beside a repetition takes part of the length.
             Some(pattern) => {
-                out.extend((length.saturating_sub(4)..=length).filter_map(|count| spelled(pattern, count)));
+                let counts = || length.saturating_sub(4)..=length;
+                out.extend(counts().filter_map(|count| spelled(pattern, count, End::First)));
+                out.extend(counts().filter_map(|count| spelled(pattern, count, End::Last)));
             }
         }
     }
@@ -283,14 +289,21 @@ fn strings(all: &[&Schema]) -> Vec<String> {
 }
 
 /// A text for a pattern; repetitions run as near to `count` times as they may.
-fn spelled(pattern: &str, count: u64) -> Option<String> {
+fn spelled(pattern: &str, count: u64, end: End) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
     let mut text = String::new();
-    spell(&hir, u32::try_from(count).ok()?, &mut text);
+    spell(&hir, u32::try_from(count).ok()?, end, &mut text);
     Some(text)
 }
 
-fn spell(hir: &Hir, count: u32, text: &mut String) {
+/// Which of several characters or branches to take.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
+fn spell(hir: &Hir, count: u32, end: End, text: &mut String) {
     // Repetitions within repetitions multiply.
     if text.len() as u64 > 4 * LONGEST {
         return;
@@ -298,10 +311,8 @@ fn spell(hir: &Hir, count: u32, text: &mut String) {
     match hir.kind() {
         HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
         HirKind::Class(Class::Unicode(class)) => {
-            let ranges = class.ranges();
-            let plain = ranges.iter().find(|r| r.start() <= 'a' && 'a' <= r.end()).map(|_| 'a');
-            let shown = || ranges.iter().map(|r| r.start()).find(|c| c.is_ascii_graphic());
-            text.extend(plain.or_else(shown).or_else(|| ranges.first().map(|r| r.start())));
+            let ranges: Vec<(char, char)> = class.ranges().iter().map(|r| (r.start(), r.end())).collect();
+            text.extend(letter(&ranges, end));
         }
         HirKind::Class(Class::Bytes(class)) => {
             text.extend(class.ranges().first().map(|r| char::from(r.start())))
@@ -309,11 +320,30 @@ fn spell(hir: &Hir, count: u32, text: &mut String) {
         HirKind::Repetition(repetition) => {
             let times = count.max(repetition.min);
             let times = repetition.max.map_or(times, |most| times.min(most));
-            (0..times).for_each(|_| spell(&repetition.sub, count, text));
+            (0..times).for_each(|_| spell(&repetition.sub, count, end, text));
         }
-        HirKind::Capture(capture) => spell(&capture.sub, count, text),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| spell(part, count, text)),
-        HirKind::Alternation(parts) => parts.first().into_iter().for_each(|part| spell(part, count, text)),
+        HirKind::Capture(capture) => spell(&capture.sub, count, end, text),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| spell(part, count, end, text)),
+        HirKind::Alternation(parts) => {
+            let part = match end {
+                End::First => parts.first(),
+                End::Last => parts.last(),
+            };
+            part.into_iter().for_each(|part| spell(part, count, end, text));
+        }
         HirKind::Empty | HirKind::Look(_) => {}
     }
+}
+
+/// A character of a class, one that can be read where there is one.
+fn letter(ranges: &[(char, char)], end: End) -> Option<char> {
+    if let End::Last = end {
+        let last = ranges.iter().rev().find(|(_, last)| last.is_ascii_graphic());
+        return last.or(ranges.last()).map(|(_, last)| *last);
+    }
+    if ranges.iter().any(|(first, last)| (*first..=*last).contains(&'a')) {
+        return Some('a');
+    }
+    let first = ranges.iter().find(|(first, _)| first.is_ascii_graphic());
+    first.or(ranges.first()).map(|(first, _)| *first)
 }

@@ -1,0 +1,157 @@
+//! Schemas of a graph as one self-contained JSON document, for the engines of `proof`.
+
+use std::collections::BTreeSet;
+
+use contract_runtime::{Json, Number};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Graph, SchemaId, Types,
+    keywords::{Keyword, Value as Held, vocabulary},
+};
+
+/// More schemas than this are not worth a proof: the engines grow faster than their input.
+const LIMIT: usize = 300;
+
+/// Writes documents. `prefix` keeps the definitions of two graphs apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writer<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) prefix: char,
+}
+
+impl Writer<'_> {
+    /// Everything that the schemas say together; `None` when the engines could misread it.
+    pub(crate) fn whole(&self, ids: &[SchemaId]) -> Option<Value> {
+        let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
+        self.finish(json!({ "allOf": all }), ids)
+    }
+
+    /// Only what some keywords of each schema say, references and `allOf` followed before.
+    pub(crate) fn only(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
+        let mut all = Vec::new();
+        let mut reached = BTreeSet::new();
+        for id in members {
+            let Value::Object(mut written) = self.schema(*id)? else { continue };
+            written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
+            if !written.is_empty() {
+                all.push(Value::Object(written));
+                reached.insert(*id);
+            }
+        }
+        if all.is_empty() {
+            return Some(json!({}));
+        }
+        let reached: Vec<SchemaId> = reached.into_iter().collect();
+        self.finish(json!({ "allOf": all }), &reached)
+    }
+
+    /// Whether a schema has keywords that depend on those beside it.
+    pub(crate) fn looks_around(&self, id: SchemaId) -> bool {
+        let mut keywords = self.graph.schema(id).keywords();
+        keywords.any(|(keyword, _)| keyword.vocabulary() == vocabulary::UNEVALUATED)
+    }
+
+    fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
+        let mut definitions = Map::new();
+        let mut waiting: Vec<SchemaId> = ids.to_vec();
+        let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
+        while let Some(id) = waiting.pop() {
+            if definitions.len() > LIMIT {
+                return None;
+            }
+            definitions.insert(self.name(id), self.schema(id)?);
+            for child in self.graph.schema(id).children() {
+                if seen.insert(child) {
+                    waiting.push(child);
+                }
+            }
+        }
+        let members = root.as_object_mut()?;
+        members.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        members.insert("$defs".to_owned(), Value::Object(definitions));
+        Some(root)
+    }
+
+    fn name(&self, id: SchemaId) -> String {
+        format!("{}{}", self.prefix, id.index())
+    }
+
+    /// The schema that a definition was written for.
+    pub(crate) fn id(&self, name: &str) -> Option<SchemaId> {
+        self.graph.schemas.nth(name.strip_prefix(self.prefix)?.parse().ok()?)
+    }
+
+    fn address(&self, id: SchemaId) -> String {
+        format!("#/$defs/{}", self.name(id))
+    }
+
+    fn link(&self, id: SchemaId) -> Value {
+        json!({ "$ref": self.address(id) })
+    }
+
+    /// One schema object, children as references; annotations left out.
+    fn schema(&self, id: SchemaId) -> Option<Value> {
+        let schema = self.graph.schema(id);
+        if let Some(value) = schema.boolean {
+            return Some(Value::Bool(value));
+        }
+        let mut out = Map::new();
+        for (keyword, held) in schema.keywords().filter(|(keyword, _)| keyword.role().decides()) {
+            let written = match held {
+                Held::Schema(id) if keyword == Keyword::Ref => Value::String(self.address(id)),
+                Held::Schema(id) => self.link(id),
+                // What it means depends on the path by which it is reached.
+                Held::Dynamic(_) => return None,
+                Held::Contains(contains) => {
+                    let counts = [(Keyword::MinContains, contains.min), (Keyword::MaxContains, contains.max)];
+                    for (keyword, count) in counts {
+                        out.extend(count.map(|count| (keyword.name().to_owned(), Value::from(count))));
+                    }
+                    self.link(contains.schema)
+                }
+                Held::List(ids) => ids.iter().map(|id| self.link(*id)).collect(),
+                Held::Map(named) => named.iter().map(|(name, id)| (name.clone(), self.link(*id))).collect(),
+                Held::Count(count) => Value::from(count),
+                Held::Number(number) => exact(&Json::Number(number.clone()))?,
+                Held::Text(text) => Value::from(text),
+                Held::Flag => Value::Bool(true),
+                Held::Types(types) => json!(types.names()),
+                Held::Json(value) => exact(value)?,
+                Held::Values(values) => Value::Array(values.iter().map(exact).collect::<Option<_>>()?),
+                Held::Names(names) => json!(names),
+                Held::Needs(needs) => {
+                    needs.iter().map(|(name, others)| (name.clone(), json!(others))).collect()
+                }
+            };
+            out.insert(keyword.name().to_owned(), written);
+        }
+        Some(Value::Object(out))
+    }
+}
+
+/// The same document for values of certain types only.
+pub(crate) fn typed(mut document: Value, only: Types) -> Value {
+    if let Some(members) = document.as_object_mut()
+        && only != Types::ALL
+    {
+        members.insert("type".to_owned(), json!(only.names()));
+    }
+    document
+}
+
+/// The value for `serde_json`, `None` when a number would become another one.
+pub(crate) fn exact(value: &Json) -> Option<Value> {
+    match value {
+        Json::Number(number) => {
+            let written = value.to_value();
+            (Number::parse(&written.to_string()).ok()? == *number).then_some(written)
+        }
+        Json::Array(items) => items.iter().map(exact).collect::<Option<_>>().map(Value::Array),
+        Json::Object(members) => {
+            let members = members.iter().map(|(name, member)| Some((name.to_owned(), exact(member)?)));
+            members.collect::<Option<_>>().map(Value::Object)
+        }
+        plain => Some(plain.to_value()),
+    }
+}

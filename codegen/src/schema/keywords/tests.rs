@@ -1,0 +1,189 @@
+//! That no field of a schema is left out of the rows, and what is asked of them.
+
+use super::*;
+use crate::schema::{Origin, ResourceId};
+
+/// Makes a schema for each field, with that field alone. The pattern has no `..`: a new field
+/// does not compile before it is named here.
+macro_rules! each_field {
+    ($whole:expr, $($field:ident),* $(,)?) => {{
+        let Schema {
+            place: _, resource: _, location: _, origin: _, boolean: _, extensions: _, $($field,)*
+        } = $whole;
+        vec![$((stringify!($field), Schema { $field, ..Schema::default() }),)*]
+    }};
+}
+
+fn full() -> Schema {
+    let id = SchemaId::default;
+    let named = || vec![("a".to_owned(), id())];
+    let number = || Some(Number::int(1));
+    let text = || Some("a".to_owned());
+    Schema {
+        place: crate::tree::Place::default(),
+        resource: ResourceId::default(),
+        location: String::new(),
+        origin: Origin::Inline,
+        boolean: None,
+        reference: Some(id()),
+        dynamic_reference: Some(DynamicReference { anchor: None, initial: id() }),
+        definitions: named(),
+        title: text(),
+        description: text(),
+        default: Some(Json::Null),
+        examples: vec![Json::Null],
+        deprecated: true,
+        read_only: true,
+        write_only: true,
+        format: text(),
+        content_encoding: text(),
+        content_media_type: text(),
+        content_schema: Some(id()),
+        extensions: contract_runtime::Map::default(),
+        types: Some(Types::NULL),
+        enumeration: Some(Vec::new()),
+        constant: Some(Json::Null),
+        minimum: number(),
+        maximum: number(),
+        exclusive_minimum: number(),
+        exclusive_maximum: number(),
+        multiple_of: number(),
+        min_length: Some(1),
+        max_length: Some(1),
+        pattern: text(),
+        min_items: Some(1),
+        max_items: Some(1),
+        unique_items: true,
+        contains: Some(Contains { schema: id(), min: None, max: None }),
+        prefix_items: vec![id()],
+        items: Some(id()),
+        unevaluated_items: Some(id()),
+        properties: named(),
+        pattern_properties: named(),
+        additional_properties: Some(id()),
+        unevaluated_properties: Some(id()),
+        property_names: Some(id()),
+        required: vec!["a".to_owned()],
+        min_properties: Some(1),
+        max_properties: Some(1),
+        dependent_required: vec![("a".to_owned(), Vec::new())],
+        dependent_schemas: named(),
+        all_of: vec![id()],
+        any_of: vec![id()],
+        one_of: vec![id()],
+        not: Some(id()),
+        condition: Some(id()),
+        then: Some(id()),
+        otherwise: Some(id()),
+    }
+}
+
+#[test]
+fn every_field_belongs_to_one_keyword() {
+    let fields = each_field!(
+        full(),
+        reference,
+        dynamic_reference,
+        definitions,
+        title,
+        description,
+        default,
+        examples,
+        deprecated,
+        read_only,
+        write_only,
+        format,
+        content_encoding,
+        content_media_type,
+        content_schema,
+        types,
+        enumeration,
+        constant,
+        minimum,
+        maximum,
+        exclusive_minimum,
+        exclusive_maximum,
+        multiple_of,
+        min_length,
+        max_length,
+        pattern,
+        min_items,
+        max_items,
+        unique_items,
+        contains,
+        prefix_items,
+        items,
+        unevaluated_items,
+        properties,
+        pattern_properties,
+        additional_properties,
+        unevaluated_properties,
+        property_names,
+        required,
+        min_properties,
+        max_properties,
+        dependent_required,
+        dependent_schemas,
+        all_of,
+        any_of,
+        one_of,
+        not,
+        condition,
+        then,
+        otherwise,
+    );
+    let mut found = Vec::new();
+    for (field, schema) in fields {
+        let keywords: Vec<Keyword> = schema.keywords().map(|(keyword, _)| keyword).collect();
+        assert_eq!(keywords.len(), 1, "{field}: {keywords:?}");
+        // What is copied is what is read.
+        let kept = schema.with(|keyword| keyword == keywords[0]);
+        assert_eq!(kept.keywords().count(), 1, "{field}");
+        assert_eq!(schema.with(|keyword| keyword != keywords[0]).keywords().count(), 0, "{field}");
+        found.extend(keywords);
+    }
+    found.sort_unstable();
+    let all: Vec<Keyword> = full().keywords().map(|(keyword, _)| keyword).collect();
+    assert_eq!(found, all);
+    assert!(Schema::default().keywords().next().is_none());
+}
+
+#[test]
+fn children_are_what_is_applied() {
+    // Neither the members of `$defs` nor `contentSchema` say anything about the value.
+    let mut schema = full();
+    let other = crate::arena::Arena::<Schema>::first_ids(2).last();
+    schema.definitions.iter_mut().for_each(|(_, id)| *id = other.unwrap_or_default());
+    schema.content_schema = other;
+    let applied = Keyword::ALL.iter().filter(|keyword| keyword.role().applies());
+    let held = applied.filter(|keyword| keyword.value(&schema).is_some()).count();
+    let children: Vec<SchemaId> = schema.children().collect();
+    assert_eq!(children, vec![SchemaId::default(); held]);
+}
+
+#[test]
+fn what_decides() {
+    let reference = Schema {
+        reference: Some(SchemaId::default()),
+        description: Some("a".to_owned()),
+        ..Schema::default()
+    };
+    assert!(reference.decides_by(&[Keyword::Ref]));
+    assert!(!reference.decides_by(&[]));
+    assert!(Schema { then: Some(SchemaId::default()), ..Schema::default() }.decides_by(&[]));
+    assert!(Schema { boolean: Some(true), ..Schema::default() }.decides_by(&[]));
+    assert!(!Schema { boolean: Some(false), ..Schema::default() }.decides_by(&[]));
+    for keyword in Keyword::ALL.iter().filter(|keyword| !matches!(keyword, Keyword::Then | Keyword::Else)) {
+        let alone = full().with(|other| other == *keyword);
+        let decides = keyword.role().decides() && keyword.value(&alone).is_some();
+        assert_eq!(alone.decides_by(&[]), !decides, "{}", keyword.name());
+    }
+}
+
+#[test]
+fn names_are_found() {
+    for keyword in Keyword::ALL {
+        assert_eq!(Keyword::find(keyword.name()), Some(*keyword));
+    }
+    assert_eq!(Keyword::find("minlength"), None);
+}

@@ -1,0 +1,76 @@
+//! Circles of what has to be there, found and not found.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::resolve::tests::{clean, shown};
+
+/// The circles' first places, `-` where there is none.
+fn circles(text: &str) -> String {
+    let graph = clean(&[("a.json", text)]);
+    let mut problems = Diagnostics::new();
+    let found = endless(&graph, true, &mut problems);
+    assert_eq!(found.is_empty(), problems.is_empty(), "{text}");
+    shown(&problems)
+}
+
+#[test]
+fn endless_values() {
+    let cases = [
+        (
+            r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##,
+            "?no-finite-value ",
+        ),
+        (r##"{"properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##, "?no-finite-value "),
+        (r##"{"type": "object", "properties": {"a": {"$ref": "#"}}}"##, ""),
+        (r##"{"type": ["object", "null"], "properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##, ""),
+        (
+            r##"{"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "required": ["a"]}"##,
+            "",
+        ),
+        (
+            r##"{"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}]}}, "required": ["a"]}"##,
+            "?no-finite-value ",
+        ),
+        (r##"{"type": "array", "items": {"$ref": "#"}}"##, ""),
+        (r##"{"type": "array", "items": {"$ref": "#"}, "minItems": 1}"##, "?no-finite-value "),
+        (r##"{"type": "array", "prefixItems": [true, {"$ref": "#"}], "minItems": 1}"##, ""),
+        (r##"{"type": "array", "prefixItems": [true, {"$ref": "#"}], "minItems": 2}"##, "?no-finite-value "),
+        (r##"{"type": "array", "contains": {"$ref": "#"}}"##, "?no-finite-value "),
+        (r##"{"type": "array", "contains": {"$ref": "#"}, "minContains": 0}"##, ""),
+        // Required in one part, declared in another.
+        (
+            r##"{"type": "object", "allOf": [{"properties": {"a": {"$ref": "#"}}}], "required": ["a"]}"##,
+            "?no-finite-value ",
+        ),
+        (r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "enum": [1]}"##, ""),
+        // Two that hold each other, and one that only asks for them.
+        (
+            r##"{"$ref": "#/$defs/c", "$defs": {
+                "a": {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}, "required": ["b"]},
+                "b": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]},
+                "c": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]}}}"##,
+            "?no-finite-value /$defs/a",
+        ),
+        // `false` accepts nothing, but not because it would have to hold itself.
+        (r#"{"type": "object", "properties": {"a": false}, "required": ["a"]}"#, ""),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(circles(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn says_what_to_do() {
+    let text = r##"{"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}"##;
+    let graph = clean(&[("a.json", text)]);
+    let mut problems = Diagnostics::new();
+    assert_eq!(endless(&graph, false, &mut problems).len(), 2);
+    let problem = problems.iter().next().unwrap();
+    assert_eq!(
+        problem.message,
+        "no finite value is valid here, since each would have to hold itself: # → #/properties/next → #"
+    );
+    assert_eq!(problem.labels.len(), 1);
+    assert!(problem.help.as_ref().unwrap().contains("required"));
+}

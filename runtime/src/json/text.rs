@@ -1,0 +1,394 @@
+//! The one reader of JSON text: strict, and told what to make of what it finds.
+//!
+//! Recursive, because the depth is limited, and because the pointer of an error then
+//! costs nothing until there is an error.
+
+use std::ops::Range;
+
+use super::{Expected, JsonError, JsonErrorKind};
+use crate::pointer;
+use crate::text::position;
+
+/// What comes of a JSON text. The reader tells of each value when it has been read whole, and
+/// where it stands, in bytes; of a member's key before its value.
+pub trait Build {
+    /// A value.
+    type Value;
+    /// The elements of an array so far.
+    type Array: Default;
+    /// The members of an object so far.
+    type Object: Default;
+
+    /// `null`
+    fn null(&mut self, span: Range<usize>) -> Self::Value;
+    /// `true` or `false`
+    fn boolean(&mut self, value: bool, span: Range<usize>) -> Self::Value;
+    /// What begins like a number; `None` when it is none ([`Number::parse`](crate::Number::parse)).
+    fn number(&mut self, text: &str, span: Range<usize>) -> Option<Self::Value>;
+    /// A string, escapes resolved.
+    fn string(&mut self, text: String, span: Range<usize>) -> Self::Value;
+    /// An element of an array.
+    fn element(&mut self, array: &mut Self::Array, value: Self::Value);
+    /// An array that ends here.
+    fn array(&mut self, array: Self::Array, span: Range<usize>) -> Self::Value;
+    /// A key, whose value follows: whether it may stand here.
+    fn key(&mut self, object: &mut Self::Object, key: &str, span: Range<usize>) -> Key;
+    /// A member, with the place of its key.
+    fn member(&mut self, object: &mut Self::Object, key: String, span: Range<usize>, value: Self::Value);
+    /// An object that ends here.
+    fn object(&mut self, object: Self::Object, span: Range<usize>) -> Self::Value;
+
+    /// Half of a surrogate pair in a string: what to read instead, unless the text is refused for
+    /// it (RFC 8259, 8.2).
+    #[cold]
+    fn lone_surrogate(&mut self, code: u32, span: Range<usize>) -> Option<char> {
+        let _ = (code, span);
+        None
+    }
+
+    /// A value inside the one that is being read begins.
+    #[inline]
+    fn enter(&mut self, step: Step<'_>) {
+        let _ = step;
+    }
+
+    /// It has ended.
+    #[inline]
+    fn leave(&mut self) {}
+}
+
+/// Where a value stands in the one around it.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'k> {
+    /// The element at an index.
+    Item(usize),
+    /// The member of a name.
+    Member(&'k str),
+}
+
+/// Whether an object takes a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// It does.
+    Taken,
+    /// It has the key already: the text is refused with [`JsonErrorKind::DuplicateMember`].
+    Refused,
+}
+
+/// Reads a text that consists of exactly one JSON value and white space, with at most `depth`
+/// arrays and objects in one another.
+///
+/// # Errors
+/// What is wrong with the text, and where.
+pub fn build<B: Build>(text: &str, depth: usize, build: &mut B) -> Result<B::Value, JsonError> {
+    read(text, depth, build).map_err(|failure| failure.locate(text.as_bytes()))
+}
+
+/// The same without looking for the line of what is wrong.
+pub(super) fn read<B: Build>(text: &str, depth: usize, build: &mut B) -> Parsed<B::Value> {
+    let mut parser = Parser { text, at: 0, build };
+    parser.skip_space();
+    let value = parser.value(depth)?;
+    parser.skip_space();
+    match parser.peek() {
+        None => Ok(value),
+        Some(_) => Err(parser.fail(JsonErrorKind::TrailingCharacters)),
+    }
+}
+
+/// Boxed, so that the happy path does not carry room for it.
+pub(super) type Parsed<T> = Result<T, Box<Failure>>;
+
+/// What is wrong, before anybody asks in which line.
+pub(super) struct Failure {
+    pub(super) kind: JsonErrorKind,
+    offset: usize,
+    expected: Option<Expected>,
+    /// From the inside out.
+    path: Vec<Segment>,
+}
+
+enum Segment {
+    Item(usize),
+    Member(String),
+}
+
+impl Failure {
+    #[cold]
+    pub(super) fn new(kind: JsonErrorKind, offset: usize) -> Box<Self> {
+        Box::new(Self { kind, offset, expected: None, path: Vec::new() })
+    }
+
+    #[cold]
+    fn within(mut self: Box<Self>, segment: Segment) -> Box<Self> {
+        self.path.push(segment);
+        self
+    }
+
+    pub(super) fn locate(self, bytes: &[u8]) -> JsonError {
+        let (line, column) = position(bytes, self.offset);
+        let mut path = String::new();
+        for segment in self.path.iter().rev() {
+            match segment {
+                Segment::Item(index) => pointer::push_index(&mut path, *index),
+                Segment::Member(name) => pointer::push(&mut path, name),
+            }
+        }
+        let Self { kind, offset, expected, .. } = self;
+        JsonError { kind, offset, line: line + 1, column: column + 1, pointer: path, expected }
+    }
+}
+
+struct Parser<'a, 'b, B> {
+    text: &'a str,
+    /// Always on a character boundary where the text is cut.
+    at: usize,
+    build: &'b mut B,
+}
+
+impl<'a, B: Build> Parser<'a, '_, B> {
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn slice(&self, from: usize) -> &'a str {
+        self.text.get(from..self.at).unwrap_or_default()
+    }
+
+    #[cold]
+    fn fail(&self, kind: JsonErrorKind) -> Box<Failure> {
+        Failure::new(kind, self.at)
+    }
+
+    /// The failure for whatever stands here instead of what was expected.
+    #[cold]
+    fn unexpected(&self, expected: Expected) -> Box<Failure> {
+        let mut failure = self.fail(match self.peek() {
+            None => JsonErrorKind::UnexpectedEnd,
+            Some(_) => JsonErrorKind::UnexpectedCharacter,
+        });
+        failure.expected = Some(expected);
+        failure
+    }
+
+    /// Reads a value with at most `depth` further levels.
+    fn value(&mut self, depth: usize) -> Parsed<B::Value> {
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => {
+                let text = self.string()?;
+                Ok(self.build.string(text, start..self.at))
+            }
+            Some(b'{') => self.object(self.deeper(depth)?),
+            Some(b'[') => self.array(self.deeper(depth)?),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => {
+                self.word("true")?;
+                Ok(self.build.boolean(true, start..self.at))
+            }
+            Some(b'f') => {
+                self.word("false")?;
+                Ok(self.build.boolean(false, start..self.at))
+            }
+            Some(b'n') => {
+                self.word("null")?;
+                Ok(self.build.null(start..self.at))
+            }
+            _ => Err(self.unexpected(Expected::Value)),
+        }
+    }
+
+    fn deeper(&self, depth: usize) -> Parsed<usize> {
+        depth.checked_sub(1).ok_or_else(|| self.fail(JsonErrorKind::TooDeep))
+    }
+
+    fn word(&mut self, word: &str) -> Parsed<()> {
+        for expected in word.bytes() {
+            if self.peek() != Some(expected) {
+                return Err(self.unexpected(Expected::Value));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Parsed<B::Value> {
+        let start = self.at;
+        while let Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') = self.peek() {
+            self.at += 1;
+        }
+        let text = self.slice(start);
+        self.build
+            .number(text, start..self.at)
+            .ok_or_else(|| Failure::new(JsonErrorKind::InvalidNumber, start))
+    }
+
+    fn array(&mut self, depth: usize) -> Parsed<B::Value> {
+        let start = self.at;
+        let mut items = B::Array::default();
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(self.build.array(items, start..self.at));
+        }
+        let mut index = 0;
+        loop {
+            self.build.enter(Step::Item(index));
+            let item = self.value(depth).map_err(|failure| failure.within(Segment::Item(index)))?;
+            self.build.leave();
+            self.build.element(&mut items, item);
+            index += 1;
+            self.skip_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => break,
+                _ => return Err(self.unexpected(Expected::NextElement)),
+            }
+            self.skip_space();
+        }
+        self.at += 1;
+        Ok(self.build.array(items, start..self.at))
+    }
+
+    fn object(&mut self, depth: usize) -> Parsed<B::Value> {
+        let start = self.at;
+        let mut members = B::Object::default();
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(self.build.object(members, start..self.at));
+        }
+        loop {
+            let key_at = self.at;
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected(Expected::Key));
+            }
+            let key = self.string()?;
+            let key_span = key_at..self.at;
+            self.skip_space();
+            let colon = self.peek() == Some(b':');
+            self.build.enter(Step::Member(&key));
+            if let Key::Refused = self.build.key(&mut members, &key, key_span.clone()) {
+                return Err(Failure::new(JsonErrorKind::DuplicateMember, key_at).within(Segment::Member(key)));
+            }
+            if !colon {
+                return Err(self.unexpected(Expected::Colon));
+            }
+            self.at += 1;
+            self.skip_space();
+            match self.value(depth) {
+                Ok(value) => {
+                    self.build.leave();
+                    self.build.member(&mut members, key, key_span, value);
+                }
+                Err(failure) => return Err(failure.within(Segment::Member(key))),
+            }
+            self.skip_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return Err(self.unexpected(Expected::NextMember)),
+            }
+            self.skip_space();
+        }
+        self.at += 1;
+        Ok(self.build.object(members, start..self.at))
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        let quote = self.at;
+        self.at += 1;
+        let mut decoded = String::new();
+        loop {
+            let start = self.at;
+            while let Some(byte) = self.peek()
+                && byte >= 0x20
+                && byte != b'"'
+                && byte != b'\\'
+            {
+                self.at += 1;
+            }
+            decoded.push_str(self.slice(start));
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(decoded);
+                }
+                Some(b'\\') => decoded.push(self.escape()?),
+                Some(_) => return Err(self.fail(JsonErrorKind::ControlCharacter)),
+                None => return Err(self.unexpected(Expected::Quote { opened: quote })),
+            }
+        }
+    }
+
+    /// Reads an escape; a failure points to its backslash.
+    fn escape(&mut self) -> Parsed<char> {
+        let start = self.at;
+        self.at += 1;
+        let simple = match self.peek() {
+            Some(b'u') => return self.unicode(start),
+            Some(same @ (b'"' | b'\\' | b'/')) => char::from(same),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(_) => return Err(Failure::new(JsonErrorKind::InvalidEscape, start)),
+            None => return Err(self.fail(JsonErrorKind::UnexpectedEnd)),
+        };
+        self.at += 1;
+        Ok(simple)
+    }
+
+    /// Reads `uXXXX`, or a surrogate pair `uXXXX\uXXXX`.
+    fn unicode(&mut self, start: usize) -> Parsed<char> {
+        let first = self.hex(start)?;
+        let alone = self.at;
+        let code = match first {
+            0xD800..0xDC00 if self.text.as_bytes()[self.at..].starts_with(b"\\u") => {
+                let start = self.at;
+                self.at += 1;
+                match self.hex(start)? {
+                    second @ 0xDC00..0xE000 => 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00),
+                    _ => first,
+                }
+            }
+            _ => first,
+        };
+        if let Some(found) = char::from_u32(code) {
+            return Ok(found);
+        }
+        // A first half without a second one, or a second one without a first.
+        self.at = alone;
+        let instead = self.build.lone_surrogate(first, start..alone);
+        instead.ok_or_else(|| Failure::new(JsonErrorKind::LoneSurrogate, start))
+    }
+
+    /// Reads `uXXXX`.
+    fn hex(&mut self, start: usize) -> Parsed<u32> {
+        self.at += 1;
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = match self.peek() {
+                Some(byte) => char::from(byte).to_digit(16),
+                None => return Err(self.fail(JsonErrorKind::UnexpectedEnd)),
+            };
+            match digit {
+                Some(digit) => code = code * 16 + digit,
+                None => return Err(Failure::new(JsonErrorKind::InvalidEscape, start)),
+            }
+            self.at += 1;
+        }
+        Ok(code)
+    }
+}

@@ -1,0 +1,121 @@
+//! JSON Pointers (RFC 6901) as texts: how they are put together and taken apart.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Lengthens a pointer by the name of a member, which is escaped here.
+pub fn push(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    if !name.contains(['~', '/']) {
+        return pointer.push_str(name);
+    }
+    for character in name.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
+}
+
+/// Lengthens a pointer by the index of an element.
+pub fn push_index(pointer: &mut String, index: usize) {
+    // Writing to a String does not fail.
+    let _ = write!(pointer, "/{index}");
+}
+
+/// A pointer lengthened by the name of a member, which is escaped here.
+#[must_use]
+pub fn join(pointer: &str, name: &str) -> String {
+    let mut longer = String::with_capacity(pointer.len() + name.len() + 1);
+    longer.push_str(pointer);
+    push(&mut longer, name);
+    longer
+}
+
+/// A name as a pointer writes it: `~` becomes `~0`, `/` becomes `~1` (RFC 6901, 3).
+#[must_use]
+pub fn escape(name: &str) -> Cow<'_, str> {
+    if name.contains(['~', '/']) {
+        let mut pointer = String::with_capacity(name.len() + 2);
+        push(&mut pointer, name);
+        pointer.remove(0);
+        Cow::Owned(pointer)
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+/// The name that a token of a pointer stands for; `None` where a tilde stands before anything but
+/// `0` or `1` (RFC 6901, 3).
+#[must_use]
+pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
+    let Some(first) = token.find('~') else { return Some(Cow::Borrowed(token)) };
+    let (plain, rest) = token.split_at(first);
+    let mut name = String::with_capacity(token.len());
+    name.push_str(plain);
+    for part in rest.split('~').skip(1) {
+        name.push(match part.as_bytes().first()? {
+            b'0' => '~',
+            b'1' => '/',
+            _ => return None,
+        });
+        name.push_str(&part[1..]);
+    }
+    Some(Cow::Owned(name))
+}
+
+/// The index that a token stands for: digits without a leading zero (RFC 6901, 4).
+#[must_use]
+pub fn index(token: &str) -> Option<usize> {
+    let canonical = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
+    if canonical { token.parse().ok() } else { None }
+}
+
+/// The tokens of a pointer, still escaped; none for the whole document, `None` where the text is
+/// no pointer.
+pub fn tokens(pointer: &str) -> Option<impl Iterator<Item = &str>> {
+    let rest = match pointer {
+        "" => None,
+        _ => Some(pointer.strip_prefix('/')?),
+    };
+    Some(rest.into_iter().flat_map(|rest| rest.split('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_their_tokens() {
+        for name in ["", "a", "a/b", "~", "~1", "~01", "a~b/c", "/", "//~~", "ü/€"] {
+            assert_eq!(unescape(&escape(name)).as_deref(), Some(name), "{name}");
+            let pointer = join("/x", name);
+            let all: Vec<&str> = tokens(&pointer).unwrap().collect();
+            assert_eq!(all.len(), 2, "{pointer}");
+            assert_eq!(unescape(all[1]).as_deref(), Some(name), "{pointer}");
+        }
+        assert_eq!(escape("a/b~c"), "a~1b~0c");
+    }
+
+    #[test]
+    fn what_is_no_pointer() {
+        assert!(tokens("a").is_none());
+        assert_eq!(tokens("").unwrap().count(), 0);
+        assert_eq!(tokens("/").unwrap().collect::<Vec<_>>(), [""]);
+        for token in ["~", "~2", "a~", "~a"] {
+            assert_eq!(unescape(token), None, "{token}");
+        }
+    }
+
+    #[test]
+    fn indices_have_one_spelling() {
+        assert_eq!((index("0"), index("10")), (Some(0), Some(10)));
+        for token in ["", "00", "01", "+1", "-1", "1a", "99999999999999999999"] {
+            assert_eq!(index(token), None, "{token}");
+        }
+        let mut pointer = String::new();
+        push_index(&mut pointer, 12);
+        assert_eq!(pointer, "/12");
+    }
+}
