@@ -236,6 +236,12 @@ fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
             tagged.variants.iter().flat_map(|v| v.literals.iter().map(|l| (literal(l), v.branch))).collect();
         out.insert(tagged.holder, Choice { tag: leak_str(&tagged.tag), branches: leak(branches) });
     }
+    // What shares a type has the same branches at the same positions.
+    for (id, first) in &shapes.equals {
+        if let Some(choice) = out.get(first).copied() {
+            out.entry(*id).or_insert(choice);
+        }
+    }
     out
 }
 
