@@ -50,6 +50,11 @@ fn without_tests(text: &str) -> String {
     out
 }
 
+/// What this package inherits from the workspace that the runtime inherits it from too.
+fn inherited(variable: &str) -> String {
+    env::var(variable).unwrap_or_default()
+}
+
 /// The manifest outside its workspace: what is inherited is written out, tests are left out.
 fn manifest(text: &str) -> String {
     let mut out = String::new();
@@ -63,6 +68,10 @@ fn manifest(text: &str) -> String {
                 out.push_str("edition = \"2024\"\n");
             } else if line.starts_with("version") {
                 out.push_str("version = \"0.1.0\"\n");
+            } else if line.starts_with("rust-version") {
+                out.push_str(&format!("rust-version = {:?}\n", inherited("CARGO_PKG_RUST_VERSION")));
+            } else if line.starts_with("license") {
+                out.push_str(&format!("license = {:?}\n", inherited("CARGO_PKG_LICENSE")));
             }
             continue;
         }

@@ -26,8 +26,6 @@ use self::{
     screen::Screen,
 };
 
-/// Contracts nest, and so do the functions that walk them.
-const STACK: usize = 256 << 20;
 /// The thread that the work is done on; what panics elsewhere is caught there.
 const THREAD: &str = "contract-codegen";
 /// BSD's `EX_SOFTWARE`.
@@ -62,7 +60,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Runs on a deep stack; a panic becomes a message that asks for a report.
+/// Runs on a thread of its own; a panic becomes a message that asks for a report.
 fn guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let said = Arc::new(Mutex::new(String::new()));
     let heard = Arc::clone(&said);
@@ -72,7 +70,7 @@ fn guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
             *heard.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }
     }));
-    let ran = thread::Builder::new().name(THREAD.to_owned()).stack_size(STACK).spawn(work);
+    let ran = thread::Builder::new().name(THREAD.to_owned()).spawn(work);
     let code = match ran.map(thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => {

@@ -95,8 +95,10 @@ pub struct Output {
     /// Whether client and server stand behind features of these names, for the package that they
     /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
     pub features: Option<bool>,
-    /// Path of `contract-runtime`, when it is not written into the output.
-    pub runtime: Option<String>,
+    /// Where the runtime is when it is not written into the output: packages can share one.
+    pub runtime: Option<Runtime>,
+    /// Whether the package is a member of a workspace around it, and none by itself.
+    pub member: bool,
 }
 
 impl Output {
@@ -109,8 +111,33 @@ impl Output {
 
 impl Default for Output {
     fn default() -> Self {
-        Self { path: None, layout: Layout::Crate, client: true, server: true, features: None, runtime: None }
+        Self {
+            path: None,
+            layout: Layout::Crate,
+            client: true,
+            server: true,
+            features: None,
+            runtime: None,
+            member: false,
+        }
     }
+}
+
+/// A runtime that lies elsewhere: `"../runtime"`, or `{ path = "../north/runtime", package =
+/// "north-runtime" }` for the one that another generated package brings.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Runtime {
+    /// The path of `contract-runtime` itself, as the manifest names it.
+    Home(String),
+    /// Another name's.
+    #[serde(rename_all = "kebab-case")]
+    Named {
+        /// Its path, as the manifest names it.
+        path: String,
+        /// The name of its package.
+        package: String,
+    },
 }
 
 /// Shape of the output.

@@ -41,6 +41,7 @@ use crate::{
     load::{Sources, load},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::Graph,
+    stack::deep,
 };
 
 /// The configuration that names the inputs of a contract.
@@ -63,7 +64,7 @@ impl Contract {
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::new(load(inputs, mounts)?)
+        deep(|| load(inputs, mounts).and_then(Self::new))
     }
 
     /// Reads a contract as its generator does: the inputs and mounts of a `codegen.toml`, or of
@@ -98,7 +99,7 @@ impl Contract {
     /// # Errors
     /// As [`Contract::load`].
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
-        Self::new(Sources::from_texts(texts)?)
+        deep(|| Sources::from_texts(texts).and_then(Self::new))
     }
 
     fn new(mut sources: Sources) -> Result<Self, Diagnostics> {
@@ -305,16 +306,6 @@ impl Drift {
 /// The same two contracts always give the same changes in the same order.
 #[must_use]
 pub fn compare(old: &Contract, new: &Contract, options: &Options) -> Drift {
-    // References may lead through thousands of schemas before one repeats.
-    const STACK: usize = 256 << 20;
-    let work = || finding::Comparer::new(old, new, options).run();
-    let changes = std::thread::scope(|scope| {
-        let handle = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        match handle.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(changes)) => changes,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_) => work(),
-        }
-    });
+    let changes = deep(|| finding::Comparer::new(old, new, options).run());
     Drift { changes, old_version: old.version().to_owned(), new_version: new.version().to_owned() }
 }

@@ -13,6 +13,7 @@ use crate::{
     generate::Contract,
     schema::SchemaId,
     shape::{Body, TypeId, TypeRef},
+    stack::deep,
     together::{Conj, Facts},
     tree::Place,
 };
@@ -67,12 +68,14 @@ pub struct Part {
 /// # Errors
 /// The nearest name that there is, when nothing has this one.
 pub fn explain(contract: &Contract, name: &str) -> Result<Vec<Explanation>, Option<String>> {
-    let explainer = Explainer { contract, constraints: Constraints::new(contract) };
     let found = find::find(contract, name);
     if found.is_empty() {
         return Err(find::nearest(contract, name));
     }
-    Ok(found.into_iter().map(|target| explainer.target(target)).collect())
+    Ok(deep(|| {
+        let explainer = Explainer { contract, constraints: Constraints::new(contract) };
+        found.into_iter().map(|target| explainer.target(target)).collect()
+    }))
 }
 
 /// What a name can mean.

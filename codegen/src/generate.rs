@@ -1,5 +1,6 @@
 //! The pipeline: load → resolve → prune → shape → tables → emit → render.
 
+mod modules;
 mod options;
 mod output;
 mod unchecked;
@@ -11,15 +12,18 @@ use std::{
 
 use proc_macro2::TokenStream;
 
-pub(crate) use self::{options::RESERVED, output::is_part};
+use self::modules::{Modules, Source};
+pub(crate) use self::options::RESERVED;
 pub use self::{
     options::{select, selector},
     output::FILE,
 };
+/// Another name of [`Reading`].
+pub use crate::reading::Reading as Contract;
 use crate::{
     api::Api,
     client::client,
-    config::{Builders, Config, ConfigFile, UnknownKeywords},
+    config::{Builders, Config, ConfigFile, Table, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{self, Sources, load},
@@ -27,14 +31,14 @@ use crate::{
     names,
     naming::Names,
     operations::{self, Side},
-    options::Options,
-    prune::{Settled, Whole, prune},
+    prune::{Settled, prune},
+    reading::Reading,
     registry::registry,
-    render::Files,
+    render::{Files, Gate, Module, Part},
     resolve::{self, ResolveOptions, resolve},
-    schema::Graph,
     server::server,
     shape::{Body, Shapes, TypeId, TypeRef, shape},
+    stack::deep,
     tables::{TableSet, patterns},
     tree::SourceId,
 };
@@ -51,28 +55,7 @@ pub struct Project {
 }
 
 /// Hears what is done at the moment, in a few words.
-pub type Step<'a> = &'a dyn Fn(&str);
-
-/// A contract, read and understood.
-#[derive(Debug)]
-pub struct Contract {
-    /// The documents.
-    pub sources: Sources,
-    /// Every schema.
-    pub graph: Graph,
-    /// Every operation, of all documents together.
-    pub api: Api,
-    /// Every type.
-    pub shapes: Shapes,
-    /// The tables of all schemas.
-    pub tables: TableSet,
-    /// What was noticed.
-    pub diagnostics: Diagnostics,
-    /// What the shapes were made with.
-    pub options: Options,
-    /// What there was before a part was taken.
-    pub whole: Option<Whole>,
-}
+pub type Step<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// Output, and what there is to say about it.
 #[derive(Debug)]
@@ -80,7 +63,7 @@ pub struct Generated {
     /// The files.
     pub files: Files,
     /// The contract that they were made from.
-    pub contract: Contract,
+    pub contract: Reading,
     /// Constraints that an engine does not carry, and what enforces them.
     pub losses: Vec<Loss>,
 }
@@ -111,7 +94,7 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of every file.
-    pub fn read(&self) -> Result<Contract, Diagnostics> {
+    pub fn read(&self) -> Result<Reading, Diagnostics> {
         self.read_with(&|_| {})
     }
 
@@ -119,15 +102,18 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of every file.
-    pub fn read_with(&self, step: Step<'_>) -> Result<Contract, Diagnostics> {
+    pub fn read_with(&self, step: Step<'_>) -> Result<Reading, Diagnostics> {
+        deep(|| self.load(step).and_then(|sources| self.understand_with(sources, step)))
+    }
+
+    fn load(&self, step: Step<'_>) -> Result<Sources, Diagnostics> {
         step("reading the contract");
         let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
         inputs.extend(self.inputs.iter().cloned());
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
         self.mounted(&mounts)?;
-        let sources = load(&inputs, &mounts)?;
-        self.understand_with(sources, step)
+        load(&inputs, &mounts)
     }
 
     /// Whether everything is there that is mounted.
@@ -147,11 +133,11 @@ impl Project {
     ///
     /// # Errors
     /// Every problem of every document.
-    pub fn understand(&self, sources: Sources) -> Result<Contract, Diagnostics> {
-        self.understand_with(sources, &|_| {})
+    pub fn understand(&self, sources: Sources) -> Result<Reading, Diagnostics> {
+        deep(|| self.understand_with(sources, &|_| {}))
     }
 
-    fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Contract, Diagnostics> {
+    fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Reading, Diagnostics> {
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
         let unknown_keywords = match self.config.types.unknown_keywords {
@@ -198,7 +184,7 @@ impl Project {
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        Ok(Contract { sources, graph, api, shapes, tables, diagnostics, options, whole })
+        Ok(Reading { sources, graph, api, shapes, tables, diagnostics, options, whole })
     }
 
     /// Generates everything that the configuration asks for.
@@ -214,41 +200,43 @@ impl Project {
     /// # Errors
     /// Every problem of the contract; nothing is written half.
     pub fn generate_with(&self, step: Step<'_>) -> Result<Generated, Diagnostics> {
-        let contract = self.read_with(step)?;
-        self.emit_with(contract, step)
+        deep(|| self.read_with(step).and_then(|contract| self.emit_with(contract, step)))
     }
 
     /// The same for a contract that was read already.
     ///
     /// # Errors
     /// Every problem of the contract.
-    pub fn emit(&self, contract: Contract) -> Result<Generated, Diagnostics> {
-        self.emit_with(contract, &|_| {})
+    pub fn emit(&self, contract: Reading) -> Result<Generated, Diagnostics> {
+        deep(|| self.emit_with(contract, &|_| {}))
     }
 
-    fn emit_with(&self, mut contract: Contract, step: Step<'_>) -> Result<Generated, Diagnostics> {
+    fn emit_with(&self, mut contract: Reading, step: Step<'_>) -> Result<Generated, Diagnostics> {
         step(&format!("writing {} types", contract.shapes.types.len()));
-        let mut modules = output::Modules::new();
+        let mut modules = Modules::default();
         let mut losses = Vec::new();
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
         {
-            let Contract { graph, api, shapes, tables, options, .. } = &contract;
+            let Reading { graph, api, shapes, tables, options, .. } = &contract;
             let builders = self.builders(api, shapes);
             let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders)
                 .beside(&self.config.tables.iter().map(table_path).collect());
             for (area, tokens) in emitter.areas() {
                 let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
                 let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
-                modules.insert(area, (vec![doc], tokens, None));
+                modules.add(
+                    Module::new(area, lines(&doc), &tokens),
+                    Source::Area,
+                    &self.config,
+                    &mut diagnostics,
+                );
             }
-            modules.insert(
-                "types".into(),
-                (vec!["Every type of the contract by its own name.".into()], emitter.reexports(), None),
-            );
-            modules.insert(
-                "schemas".into(),
-                (vec!["The schemas as tables, for the validators.".into()], tables.tokens(), None),
-            );
+            let types = lines("Every type of the contract by its own name.");
+            let types = Module::new("types", types, &emitter.reexports());
+            modules.add(types, Source::Generator, &self.config, &mut diagnostics);
+            let schemas = lines("The schemas as tables, for the validators.");
+            let schemas = Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text());
+            modules.add(schemas, Source::Generator, &self.config, &mut diagnostics);
             let output = &self.config.output;
             for side in [Side::Paths, Side::Webhooks] {
                 let what = operations::Contract {
@@ -270,7 +258,8 @@ impl Project {
                     }
                 ));
                 for (name, doc, tokens, feature) in self.calls(what, &mut losses, &mut diagnostics) {
-                    modules.insert(name.to_owned(), (vec![doc.to_owned()], tokens, feature));
+                    let module = Module::new(name, lines(doc), &tokens).behind(gate(feature));
+                    modules.add(module, Source::Generator, &self.config, &mut diagnostics);
                 }
             }
         }
@@ -281,7 +270,8 @@ impl Project {
                 } else {
                     table.doc.clone()
                 };
-                modules.insert(name, (vec![doc], tokens, None));
+                let module = Module::new(name, lines(&doc), &tokens);
+                modules.add(module, Source::Table, &self.config, &mut diagnostics);
             }
         }
         step(&format!("printing {} modules", modules.len() + 1));
@@ -366,7 +356,7 @@ impl Project {
     /// The module of a registry table; its file joins the sources, so that diagnostics show it.
     fn table(
         &self,
-        table: &crate::config::Table,
+        table: &Table,
         sources: &mut Sources,
         diagnostics: &mut Diagnostics,
     ) -> Option<(String, TokenStream)> {
@@ -409,13 +399,27 @@ impl Project {
 }
 
 /// The module of a registry table.
-fn table_module(table: &crate::config::Table) -> String {
+fn table_module(table: &Table) -> String {
     format!("{}s", names::field_name(&table.name).trim_end_matches('_'))
 }
 
 /// The enum of a registry table, as the models name it.
-fn table_path(table: &crate::config::Table) -> String {
+fn table_path(table: &Table) -> String {
     format!("super::{}::{}", table_module(table), table.name)
+}
+
+fn gate(feature: Option<&str>) -> Gate {
+    match feature {
+        None => &[],
+        Some("client") => &[Part::Client],
+        Some("server") => &[Part::Server],
+        Some(_) => &[Part::Client, Part::Server],
+    }
+}
+
+/// Documentation by lines.
+fn lines(doc: &str) -> Vec<String> {
+    if doc.is_empty() { vec![String::new()] } else { doc.lines().map(str::to_owned).collect() }
 }
 
 fn documents(sources: &Sources) -> String {

@@ -74,7 +74,7 @@ fn found(contract: &Contract) -> Findings {
     let (graph, api) = (&contract.graph, &contract.api);
     let mut found = Findings {
         title: format!("{} {}", api.title, api.version).trim().to_owned(),
-        package: package::name(contract),
+        package: package::name(&api.title),
         operations: api.operations.len(),
         webhooks: api.webhooks.len(),
         types: contract.shapes.types.len(),

@@ -22,6 +22,7 @@ use crate::{
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId},
+    stack::deep,
     tables::{TableSet, patterns},
     together::{sample, type_of},
 };
@@ -59,13 +60,13 @@ impl Proof {
 ///
 /// `seen` is called before each with how many are done, for who shows progress.
 #[must_use]
-pub fn prove(contract: &Contract, mut seen: impl FnMut(usize)) -> Vec<(TypeId, Proof)> {
+pub fn prove(contract: &Contract, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
     let holder = Holder::new(contract);
     let each = |(index, id)| {
         seen(index);
         (id, judge(contract, id, holder.as_ref()))
     };
-    contract.shapes.ids().enumerate().map(each).collect()
+    deep(|| contract.shapes.ids().enumerate().map(each).collect())
 }
 
 fn judge(contract: &Contract, id: TypeId, holder: Option<&Holder>) -> Proof {

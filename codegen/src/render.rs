@@ -36,6 +36,29 @@ impl Files {
 /// Bytes of stack of a printing thread; only what is used becomes memory.
 const STACK: usize = 256 << 20;
 
+/// A part of a package that its users choose by a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Calls the interface.
+    Client,
+    /// Answers it.
+    Server,
+}
+
+impl Part {
+    /// The name of its feature, here and in the runtime.
+    #[must_use]
+    pub const fn feature(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// The parts that need a module: it is compiled with any of them, and always when there are none.
+pub type Gate = &'static [Part];
+
 /// A module before it is printed.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -43,6 +66,8 @@ pub struct Module {
     pub name: String,
     /// Lines of its documentation.
     pub doc: Vec<String>,
+    /// The parts that need it.
+    pub gate: Gate,
     /// Its items, as text that only a compiler reads.
     source: String,
     /// Items in print, which follow the others.
@@ -53,7 +78,14 @@ impl Module {
     /// Takes over the items of a module.
     #[must_use]
     pub fn new(name: impl Into<String>, doc: Vec<String>, tokens: &TokenStream) -> Self {
-        Self { name: name.into(), doc, source: tokens.to_string(), printed: String::new() }
+        Self { name: name.into(), doc, gate: &[], source: tokens.to_string(), printed: String::new() }
+    }
+
+    /// The same, compiled only with one of these parts.
+    #[must_use]
+    pub fn behind(mut self, gate: Gate) -> Self {
+        self.gate = gate;
+        self
     }
 
     /// The same with items that are in print already.

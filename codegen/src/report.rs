@@ -16,6 +16,7 @@ use crate::{
     lower::Loss,
     proof::Proof,
     shape::{Body, TypeId, TypeRef},
+    stack::deep,
     together::{Conj, Facts},
 };
 
@@ -67,6 +68,10 @@ pub struct Lost {
 /// Puts together what there is to say; `proofs` come from [`crate::proof::prove`].
 #[must_use]
 pub fn report(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Proof)>) -> Report {
+    deep(|| put_together(config, generated, proofs))
+}
+
+fn put_together(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Proof)>) -> Report {
     let contract = &generated.contract;
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {

@@ -238,8 +238,8 @@ fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
     }
     // What shares a type has the same branches at the same positions.
     for (id, first) in &shapes.equals {
-        if let Some(choice) = out.get(first).copied() {
-            out.entry(*id).or_insert(choice);
+        if let Some(&Choice { tag, branches }) = out.get(first) {
+            out.entry(*id).or_insert(Choice { tag, branches });
         }
     }
     out

@@ -19,14 +19,11 @@ mod suite;
 mod test;
 mod tidy;
 
-use std::{path::Path, process::ExitCode, thread};
+use std::{path::Path, process::ExitCode};
 
 use clap::Parser as _;
 
 use cli::{Cli, Command};
-
-/// Bytes of stack that the commands have.
-const STACK: usize = 256 << 20;
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,17 +55,8 @@ fn main() -> ExitCode {
             return Verdict::NotRun.into();
         }
     };
-    // Contracts nest, and so do the functions that walk them; the first thread's stack is small.
-    let ran = thread::Builder::new().stack_size(STACK).spawn(move || run(&cli.command, &root));
-    match ran.map(thread::JoinHandle::join) {
-        Ok(Ok(code)) => code,
-        // What panicked has said so itself.
-        Ok(Err(_)) => Verdict::NotRun.into(),
-        Err(error) => {
-            style::complain(&error);
-            Verdict::NotRun.into()
-        }
-    }
+    // What panics has said so itself.
+    std::panic::catch_unwind(|| run(&cli.command, &root)).unwrap_or_else(|_| Verdict::NotRun.into())
 }
 
 fn run(command: &Command, root: &Path) -> ExitCode {

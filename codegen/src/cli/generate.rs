@@ -159,11 +159,13 @@ fn amounts(contract: &Contract) -> String {
     let whole = contract.whole;
     let mut parts = vec![
         part("operations", whole.map(|whole| whole.operations)),
-        part("schemas", whole.map(|whole| whole.schemas)),
         part("types", None),
         part("fields", None),
         count(warnings(&contract.diagnostics), "warning"),
     ];
+    if let Some(whole) = whole {
+        parts.insert(1, part("schemas", Some(whole.schemas)));
+    }
     let webhooks = whole.map_or(of("webhooks"), |whole| whole.webhooks);
     if webhooks > 0 {
         parts.insert(1, part("webhooks", whole.map(|whole| whole.webhooks)));

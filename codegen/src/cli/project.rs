@@ -106,7 +106,7 @@ pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
     }
     config.client.skip_unsupported |= args.skip_unsupported;
     if let Some(runtime) = &args.runtime {
-        config.output.runtime = Some(runtime.clone());
+        config.output.runtime = Some(config::Runtime::Home(runtime.clone()));
     }
     Ok(project)
 }

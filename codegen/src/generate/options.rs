@@ -29,6 +29,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "webhook_server",
     "root",
     "lib",
+    "runtime",
 ];
 
 impl Project {
@@ -223,7 +224,7 @@ pub fn selector(graph: &Graph, id: SchemaId) -> String {
 mod tests {
     use crate::{
         config::Config,
-        generate::{Contract, Project},
+        generate::{Project, Reading},
         load::Sources,
         shape::Body,
     };
@@ -249,7 +250,7 @@ components:
     Whole: { allOf: [{ $ref: '#/components/schemas/Base' }], properties: { b: { type: string } } }
 ";
 
-    fn read(options: &str) -> Result<Contract, String> {
+    fn read(options: &str) -> Result<Reading, String> {
         let config: Config = toml::from_str(options).unwrap();
         let project = Project { config, ..Project::default() };
         let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap();

@@ -1,22 +1,19 @@
 //! From modules to files, in the layout that was asked for.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Contract, Project};
+use super::{Project, modules::Modules};
 use crate::{
     config::Layout,
     diagnostics::{Diagnostic, Diagnostics},
     emit::ident,
-    render::{self, Files, Module},
+    reading::Reading,
+    render::{self, Files, Gate, Module, Part},
     shape::{Body, Shapes},
 };
-
-/// Modules by name: lines of documentation, items, and the feature that they stand behind; one
-/// of several when commas stand between them.
-pub(super) type Modules = BTreeMap<String, (Vec<String>, TokenStream, Option<&'static str>)>;
 
 /// How many types may stand inside each other before the compiler has to be told.
 const COMFORTABLE_DEPTH: usize = 24;
@@ -28,30 +25,26 @@ pub const FILE: &str = "api.rs";
 /// Prints all modules and what holds them together.
 pub(super) fn print(
     project: &Project,
-    contract: &Contract,
-    mut modules: Modules,
+    contract: &Reading,
+    modules: Modules,
     diagnostics: &mut Diagnostics,
 ) -> Files {
     let output = &project.config.output;
-    if !output.gated() {
-        modules.values_mut().for_each(|(.., feature)| *feature = None);
-    }
     let limit = limit(contract, output.layout, diagnostics);
     let foreign = foreign(contract, output.layout, diagnostics);
     let about = about(contract);
-    let modules = modules.into_iter().map(|(name, (doc, tokens, feature))| {
-        let doc = doc.iter().flat_map(|d| d.lines().chain(d.is_empty().then_some("")));
-        let printed = if name == "schemas" { contract.tables.text() } else { String::new() };
-        (Module::new(name, doc.map(str::to_owned).collect(), &tokens).followed_by(printed), feature)
-    });
-    let (mut modules, features): (Vec<Module>, Vec<Option<&str>>) = modules.unzip();
+    let mut modules = modules.into_modules();
+    let parts: BTreeSet<Part> = modules.iter().flat_map(|module| module.gate).copied().collect();
+    if !output.gated() {
+        modules.iter_mut().for_each(|module| module.gate = &[]);
+    }
     if output.layout != Layout::File {
-        modules.push(root(output.layout, about.clone(), &quote!(#limit #foreign), &modules, &features));
+        modules.push(root(output.layout, about.clone(), &quote!(#limit #foreign), &modules));
     }
     let mut texts = Vec::new();
     for (module, printed) in modules.iter().zip(render::modules(&modules)) {
         match printed {
-            Ok(text) => texts.push((module.name.as_str(), text)),
+            Ok(text) => texts.push((module, text)),
             Err(error) => diagnostics.push(Diagnostic::error(
                 "internal",
                 format!("the generator wrote no valid Rust for module `{}`: {error}", module.name),
@@ -60,13 +53,15 @@ pub(super) fn print(
     }
     let mut files = Files::default();
     match output.layout {
-        Layout::File => files.insert(FILE, file(&about, &texts, &features)),
+        Layout::File => files.insert(FILE, file(&about, &texts, &parts)),
         Layout::Modules => {
-            texts.into_iter().for_each(|(name, text)| files.insert(format!("{name}.rs"), text));
+            texts.into_iter().for_each(|(module, text)| files.insert(format!("{}.rs", module.name), text));
         }
         Layout::Crate => {
-            texts.into_iter().for_each(|(name, text)| files.insert(format!("src/{name}.rs"), text));
-            crate::package::add(project, contract, &mut files);
+            texts
+                .into_iter()
+                .for_each(|(module, text)| files.insert(format!("src/{}.rs", module.name), text));
+            crate::package::add(&project.config, &contract.api.title, &parts, &mut files);
         }
     }
     files
@@ -74,7 +69,7 @@ pub(super) fn print(
 
 /// What the compiler has to be told about deep types: an attribute where the root of the crate is
 /// the generator's, a note where it is not.
-fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
+fn limit(contract: &Reading, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
     // The compiler's own limit is 128, and it descends a few steps for each type.
     let depth = contract.shapes.depth();
     let limit = (depth > COMFORTABLE_DEPTH).then(|| (depth * 8).to_string())?;
@@ -88,7 +83,7 @@ fn limit(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> 
 }
 
 /// The same about names in other scripts.
-fn foreign(contract: &Contract, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
+fn foreign(contract: &Reading, layout: Layout, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
     if !has_foreign_names(&contract.shapes) {
         return None;
     }
@@ -118,13 +113,8 @@ fn has_foreign_names(shapes: &Shapes) -> bool {
     })
 }
 
-/// Whether a module is the client or the server, or one of webhooks.
-pub(crate) fn is_part(module: &str, part: &str) -> bool {
-    module.strip_suffix(part).is_some_and(|before| before.is_empty() || before.ends_with('_'))
-}
-
 /// What the output was made from.
-fn about(contract: &Contract) -> Vec<String> {
+fn about(contract: &Reading) -> Vec<String> {
     let version = if contract.api.version.is_empty() {
         String::new()
     } else {
@@ -152,37 +142,42 @@ fn about(contract: &Contract) -> Vec<String> {
 }
 
 /// The module that declares the others.
-fn root(
-    layout: Layout,
-    about: Vec<String>,
-    attributes: &TokenStream,
-    modules: &[Module],
-    features: &[Option<&str>],
-) -> Module {
-    let declarations = modules.iter().zip(features).map(|(module, feature)| {
+fn root(layout: Layout, about: Vec<String>, attributes: &TokenStream, modules: &[Module]) -> Module {
+    let declarations = modules.iter().map(|module| {
         let name = ident(&module.name);
-        let gate = feature.map(gate);
+        let gate = (!module.gate.is_empty()).then(|| {
+            let condition = condition(module.gate);
+            quote!(#[cfg(#condition)])
+        });
         quote!(#gate pub mod #name;)
     });
+    // Whoever has the package has the runtime that it was made for.
+    let runtime = (layout == Layout::Crate).then(|| {
+        quote!(
+            pub use ::contract_runtime as runtime;
+        )
+    });
     let name = if layout == Layout::Crate { "lib" } else { "root" };
-    Module::new(name, about, &quote!(#attributes #(#declarations)*))
+    Module::new(name, about, &quote!(#attributes #runtime #(#declarations)*))
 }
 
 /// Compiled with the feature, or with one of several.
-fn gate(feature: &str) -> TokenStream {
-    let features: Vec<&str> = feature.split(',').collect();
-    match features.as_slice() {
-        [one] => quote!(#[cfg(feature = #one)]),
-        several => quote!(#[cfg(any(#(feature = #several),*))]),
+fn condition(gate: Gate) -> TokenStream {
+    let features = gate.iter().map(|part| {
+        let feature = part.feature();
+        quote!(feature = #feature)
+    });
+    match gate {
+        [_] => quote!(#(#features)*),
+        _ => quote!(any(#(#features),*)),
     }
 }
 
 /// All modules in one file. Its head is a comment, since `include!` takes no inner documentation.
-fn file(about: &[String], modules: &[(&str, String)], features: &[Option<&str>]) -> String {
+fn file(about: &[String], modules: &[(&Module, String)], parts: &BTreeSet<Part>) -> String {
     let mut out = String::from(HEADER);
     out.push_str("//\n");
-    let has = |part: &str| modules.iter().any(|(name, _)| is_part(name, part));
-    let parts: Vec<&str> = ["client", "server"].into_iter().filter(|part| has(part)).collect();
+    let parts: Vec<&str> = parts.iter().map(|part| part.feature()).collect();
     let needs = match parts.as_slice() {
         [] => "`contract-runtime`".to_owned(),
         [one] => format!("`contract-runtime` with its feature `{one}`"),
@@ -193,16 +188,16 @@ fn file(about: &[String], modules: &[(&str, String)], features: &[Option<&str>])
         out.push_str(format!("// {line}").trim_end());
         out.push('\n');
     }
-    for ((name, text), feature) in modules.iter().zip(features) {
+    for (module, text) in modules {
         out.push('\n');
-        if let Some(feature) = feature {
-            let features: Vec<String> = feature.split(',').map(|f| format!("feature = {f:?}")).collect();
-            out.push_str(&match features.as_slice() {
-                [one] => format!("#[cfg({one})]\n"),
-                several => format!("#[cfg(any({}))]\n", several.join(", ")),
-            });
-        }
-        out.push_str(&format!("pub mod {} {{\n", ident(name)));
+        let features: Vec<String> =
+            module.gate.iter().map(|part| format!("feature = {:?}", part.feature())).collect();
+        out.push_str(&match features.as_slice() {
+            [] => String::new(),
+            [one] => format!("#[cfg({one})]\n"),
+            several => format!("#[cfg(any({}))]\n", several.join(", ")),
+        });
+        out.push_str(&format!("pub mod {} {{\n", ident(&module.name)));
         for line in text.strip_prefix(HEADER).unwrap_or(text).trim_start().lines() {
             if !line.is_empty() {
                 out.push_str("    ");

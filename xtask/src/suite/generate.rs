@@ -26,8 +26,6 @@ use super::cases::Group;
 
 /// Where the suite's remotes are said to lie.
 const REMOTES: &str = "http://localhost:1234/";
-/// Bytes of stack of a generating thread; only what is used becomes memory.
-const STACK: usize = 256 << 20;
 
 /// What came of one group.
 #[derive(Debug)]
@@ -67,9 +65,7 @@ pub(super) fn generate(groups: &[Group], suite: &Path, setting: Setting) -> Vec<
                     put(index, of_group(group, suite, setting).unwrap_or_else(Outcome::Refused));
                 }
             };
-            if let Err(error) = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work) {
-                put(usize::MAX, Outcome::Refused(format!("cannot start a thread: {error}")));
-            }
+            scope.spawn(work);
         }
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

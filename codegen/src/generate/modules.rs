@@ -1,0 +1,71 @@
+//! The modules of a run: each has its name to itself.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    config::Config,
+    diagnostics::{Diagnostic, Diagnostics},
+    render::Module,
+};
+
+/// Modules by name, and what each was made for.
+#[derive(Debug, Default)]
+pub(super) struct Modules(BTreeMap<String, (Module, Source)>);
+
+/// What a module was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The types of an area.
+    Area,
+    /// The rows of a registry table.
+    Table,
+    /// Something that every output of its kind has.
+    Generator,
+}
+
+impl Source {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Area => "an area",
+            Self::Table => "a table",
+            Self::Generator => "the generator",
+        }
+    }
+}
+
+impl Modules {
+    /// Adds a module; a second one of its name is an error, which leaves the first.
+    pub(super) fn add(
+        &mut self,
+        module: Module,
+        source: Source,
+        config: &Config,
+        problems: &mut Diagnostics,
+    ) {
+        if let Some((first, before)) = self.0.get(&module.name) {
+            let message = format!(
+                "two modules are called `{}`: {} makes the one, {} the other",
+                first.name,
+                before.words(),
+                source.words()
+            );
+            let table = config.tables.iter().find(|table| super::table_module(table) == first.name);
+            let place = table.and_then(|table| config.place("table.name", &table.name));
+            problems.push(Diagnostic::error("config", message).maybe_at(place).help(
+                "choose another name for the table or the area: a table's module is its name with an `s`",
+            ));
+            return;
+        }
+        self.0.insert(module.name.clone(), (module, source));
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All of them, by name.
+    pub(super) fn into_modules(self) -> Vec<Module> {
+        self.0.into_values().map(|(module, _)| module).collect()
+    }
+}
