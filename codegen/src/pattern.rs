@@ -3,14 +3,16 @@
 //! JSON Schema patterns are ECMA-262 regular expressions in the sense of the `u`
 //! flag (Core 6.4). Their syntax is read here (`translate`), the set algebra and
 //! the Unicode tables are those of `regex-syntax`, and the result is laid out as
-//! a program (`assemble`): a chain read once where that is provably exact,
-//! else a nondeterministic program. What cannot be run in linear time is refused.
+//! a program: a chain read once where that is provably exact (`assemble`), else a
+//! table of states where it stays small (`determine`), else a nondeterministic
+//! program. What cannot be run in linear time is refused.
 //!
 //! More lenient than the `u` flag where every dialect means the same: an escaped
 //! space or ASCII punctuation character stands for itself, and so do `]`, `}`, a `{` that
 //! begins no quantifier, and a `-` beside a class escape.
 
 mod assemble;
+mod determine;
 mod print;
 mod translate;
 
@@ -75,6 +77,19 @@ pub enum CompiledProgram {
         end: bool,
         /// What is read, in order.
         atoms: Vec<CompiledAtom>,
+    },
+    /// A table of states; the arguments of `contract_runtime::pattern::Dfa::new`.
+    Dfa {
+        /// The first character of each run of one class, and the class.
+        runs: Vec<(char, u8)>,
+        /// How many classes there are, which is how long a row is.
+        stride: u16,
+        /// Where a text begins.
+        start: u16,
+        /// The first state in which a text must not end.
+        open: u16,
+        /// The rows.
+        next: Vec<u16>,
     },
     /// A nondeterministic program.
     Nfa {

@@ -30,6 +30,8 @@ mod ext;
 #[rustfmt::skip]
 mod generated;
 
+/// What all of this stands on, for those who need more of it than is shown here.
+pub use contract_runtime as runtime;
 #[cfg(feature = "client")]
 pub use contract_runtime::transport::{Transport, TransportError};
 pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Rejected, Secret};

@@ -1,5 +1,8 @@
 //! What every generated type can do: be read, be checked, tell what nobody declared.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use serde::{
@@ -8,9 +11,9 @@ use serde::{
 };
 
 use crate::{
-    Json, Map, Nullable, Number, Secret,
-    json::JsonError,
-    read::Read,
+    Json, Map, Nullable, Number, Secret, depth,
+    json::{JsonError, JsonErrorKind},
+    read::{self, Read},
     schema::Validator,
     violation::{Path, Violation, Violations},
 };
@@ -19,7 +22,7 @@ use crate::{
 ///
 /// Reading is tolerant: unknown members are kept, unknown values of open enumerations too, and
 /// a broken limit is no reason to fail. Checking is strict and separate.
-pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared {
+pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
     /// The type's schema.
     const VALIDATOR: Validator;
 
@@ -31,7 +34,12 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared {
     /// # Errors
     /// All violations, as the schema itself reports them.
     fn validate(&self) -> Result<(), Violations> {
-        if self.is_valid() { Ok(()) } else { explain(self, Self::VALIDATOR) }
+        if self.is_valid() {
+            return Ok(());
+        }
+        let found = explain(self, Self::VALIDATOR);
+        agree(&found, Self::VALIDATOR);
+        found
     }
 
     /// JSON Pointers of at most `limit` members that no schema declares.
@@ -44,12 +52,20 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared {
     /// Reads a JSON document, whatever limits it breaks.
     ///
     /// # Errors
-    /// [`Rejected::NotJson`] when it is no JSON document, otherwise when it does not fit the
-    /// type: [`Rejected::Invalid`] with the violations of the schema.
+    /// [`Rejected::NotJson`] when it is no JSON document, [`Rejected::TooDeep`] beyond
+    /// [`depth::DEFAULT`] levels, otherwise when it does not fit the type:
+    /// [`Rejected::Invalid`] with the violations of the schema.
     fn parse(bytes: &[u8]) -> Result<Self, Rejected> {
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let read = Self::read(&mut reader).and_then(|value| reader.end().map(|()| value));
-        read.map_err(|error| Rejected::of(bytes, Self::VALIDATOR, &error))
+        Self::parse_within(bytes, depth::DEFAULT)
+    }
+
+    /// The same with a bound of the caller's own: at most `depth` arrays and objects in one
+    /// another.
+    ///
+    /// # Errors
+    /// As [`Contract::parse`].
+    fn parse_within(bytes: &[u8], depth: usize) -> Result<Self, Rejected> {
+        read::document(bytes, depth).map_err(|error| Rejected::of(bytes, depth, Self::VALIDATOR, &error))
     }
 
     /// Reads a JSON document and checks every constraint of the schema.
@@ -58,8 +74,16 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared {
     /// As [`Contract::parse`], and [`Rejected::Invalid`] when a constraint does not hold.
     fn parse_valid(bytes: &[u8]) -> Result<Self, Rejected> {
         let value = Self::parse(bytes)?;
-        value.validate().map_err(Rejected::Invalid)?;
-        Ok(value)
+        if value.is_valid() {
+            return Ok(value);
+        }
+        // The document says the same as the value, and is written already.
+        let found = match Json::parse(bytes) {
+            Ok(json) => Self::VALIDATOR.validate(&json),
+            Err(_) => explain(&value, Self::VALIDATOR),
+        };
+        agree(&found, Self::VALIDATOR);
+        found.map_err(Rejected::Invalid).map(|()| value)
     }
 
     /// The value as JSON, numbers exact.
@@ -76,6 +100,8 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared {
 pub enum Rejected {
     /// Not a JSON document.
     NotJson(JsonError),
+    /// Nested deeper than the reader was told to follow; nothing is said about the document.
+    TooDeep(JsonError),
     /// A JSON document that breaks its schema.
     Invalid(Violations),
     /// A valid document that the type cannot hold, at a line and column of the text.
@@ -91,6 +117,7 @@ impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotJson(error) => write!(f, "not a JSON document: {error}"),
+            Self::TooDeep(error) => write!(f, "the document is not read so deep: {error}"),
             Self::Invalid(violations) => write!(f, "the document breaks its schema:\n{violations}"),
             Self::Unrepresentable { line, column } => {
                 write!(f, "the document is valid, but its type cannot hold it (line {line}, column {column})")
@@ -103,8 +130,9 @@ impl std::error::Error for Rejected {}
 
 impl Rejected {
     /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer.
-    fn of(bytes: &[u8], validator: Validator, error: &serde_json::Error) -> Self {
-        match Json::parse(bytes).map(|json| validator.validate(&json)) {
+    fn of(bytes: &[u8], depth: usize, validator: Validator, error: &serde_json::Error) -> Self {
+        match Json::parse_within(bytes, depth).map(|json| validator.validate(&json)) {
+            Err(error) if error.kind == JsonErrorKind::TooDeep => Self::TooDeep(error),
             Err(error) => Self::NotJson(error),
             Ok(Err(violations)) => Self::Invalid(violations),
             Ok(Ok(())) => Self::Unrepresentable { line: error.line(), column: error.column() },
@@ -276,6 +304,12 @@ pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator) -> bool {
     to_json(value).is_ok_and(|json| validator.is_valid(&json))
 }
 
+/// Whether a text is among those of a list sorted by their bytes.
+#[must_use]
+pub fn one_of(text: &str, sorted: &[&str]) -> bool {
+    sorted.binary_search(&text).is_ok()
+}
+
 /// Whether no two elements are equal (Validation 6.4.3).
 pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     if elements.len() < 2 {
@@ -285,15 +319,26 @@ pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     elements.iter().all(|element| to_json(element).is_ok_and(|json| seen.insert(json)))
 }
 
+/// Why a value that its type refuses is refused.
 fn explain<T: Serialize + ?Sized>(value: &T, validator: Validator) -> Result<(), Violations> {
-    match to_json(value) {
-        Ok(json) => validator.validate(&json),
-        // Cannot happen with generated types: they write themselves without failing.
-        Err(_) => Ok(()),
-    }
+    let gave_up = |keyword| {
+        Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location() })
+    };
+    let text = serde_json::to_vec(value).map_err(|_| gave_up("unwritable"))?;
+    let json = Json::parse_within(&text, usize::MAX).map_err(|error| match error.kind {
+        JsonErrorKind::TooDeep => gave_up("depth"),
+        _ => gave_up("unwritable"),
+    })?;
+    validator.validate(&json)
 }
 
+/// The two checks of a value are one contract: where the type says no, the tables say why.
+fn agree(found: &Result<(), Violations>, validator: Validator) {
+    debug_assert!(found.is_err(), "a type refuses what its schema allows: {}", validator.location());
+}
+
+/// Whatever depth the value has: nobody sent it.
 fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     let text = serde_json::to_vec(value)?;
-    Json::parse(&text).map_err(serde::ser::Error::custom)
+    Json::parse_within(&text, usize::MAX).map_err(serde::ser::Error::custom)
 }

@@ -14,13 +14,10 @@ mod write;
 use std::error::Error;
 use std::fmt;
 
-use crate::{Map, Number, pointer};
+use crate::{Map, Number, depth, pointer};
 
 /// A JSON object.
 pub type Object = Map<Json>;
-
-/// So many arrays and objects may be nested in one another.
-pub const MAX_DEPTH: usize = 128;
 
 /// Any JSON value.
 ///
@@ -160,7 +157,7 @@ pub enum JsonErrorKind {
     ControlCharacter,
     /// A member name occurs twice in an object.
     DuplicateMember,
-    /// More than [`MAX_DEPTH`] arrays and objects in one another.
+    /// More arrays and objects in one another than the reader was told to follow.
     TooDeep,
 }
 
@@ -194,9 +191,19 @@ impl Json {
     /// Reads a text that consists of exactly one JSON value and white space.
     ///
     /// Strict: no byte order mark, no duplicate members, no lone surrogates, no more than
-    /// [`MAX_DEPTH`] levels. Fails with what is wrong and where.
+    /// [`depth::DEFAULT`] levels. Fails with what is wrong and where.
     pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
-        parse::parse(text)
+        Self::parse_within(text, depth::DEFAULT)
+    }
+
+    /// The same with a bound of the caller's own: at most `depth` arrays and objects in one
+    /// another.
+    ///
+    /// # Errors
+    /// As [`Json::parse`]; [`JsonErrorKind::TooDeep`] also where there is no room for a stack of
+    /// such a depth.
+    pub fn parse_within(text: &[u8], depth: usize) -> Result<Self, JsonError> {
+        parse::parse(text, depth)
     }
 
     /// The JSON type.

@@ -33,6 +33,7 @@ pub mod checks;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod contract;
+pub mod depth;
 pub mod json;
 #[macro_use]
 mod macros;

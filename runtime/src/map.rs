@@ -15,6 +15,7 @@ use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::read::{BySerde, Key, Seed};
+use crate::text;
 
 /// A map from strings to `V` that keeps insertion order.
 ///
@@ -76,7 +77,7 @@ impl<V> Map<V> {
 
     fn position(&self, key: &str) -> Option<usize> {
         match &self.index {
-            None => self.entries.iter().position(|(own, _)| own == key),
+            None => self.entries.iter().position(|(own, _)| text::same(own, key)),
             Some(index) => index.find(&self.entries, key).ok(),
         }
     }

@@ -153,6 +153,47 @@ impl Number {
         }
     }
 
+    /// The greatest whole number that is not above this one, where `i128` holds it: `12` of
+    /// `1.25e1`, `-1` of `-1e-9`. Costs time by the text, never by the exponent.
+    #[must_use]
+    pub fn floor(&self) -> Option<i128> {
+        let fraction_below = *self < Self::int(0) && !self.is_integer();
+        self.truncated()?.checked_sub(fraction_below.into())
+    }
+
+    /// The least whole number that is not below this one, where `i128` holds it: `13` of
+    /// `1.25e1`, `0` of `-1e-9`. Costs time by the text, never by the exponent.
+    #[must_use]
+    pub fn ceil(&self) -> Option<i128> {
+        let fraction_above = *self > Self::int(0) && !self.is_integer();
+        self.truncated()?.checked_add(fraction_above.into())
+    }
+
+    /// The whole part, towards zero.
+    fn truncated(&self) -> Option<i128> {
+        match self.0 {
+            // Beyond 18 decimals the power exceeds every magnitude.
+            Repr::Small { digits, scale } => Some(pow10(scale).map_or(0, |unit| i128::from(digits / unit))),
+            Repr::Text(_) => self.with_decimal(|number| number.truncated()),
+        }
+    }
+
+    /// Whether the value, whole or not, lies between the least and the greatest `i64`.
+    #[must_use]
+    pub fn is_within_i64(&self) -> bool {
+        self.is_between(i64::MIN.into(), i64::MAX.into())
+    }
+
+    /// Whether the value, whole or not, lies between zero and the greatest `u64`.
+    #[must_use]
+    pub fn is_within_u64(&self) -> bool {
+        self.is_between(0, u64::MAX.into())
+    }
+
+    fn is_between(&self, least: i128, greatest: i128) -> bool {
+        self.floor().is_some_and(|floor| floor >= least) && self.ceil().is_some_and(|ceil| ceil <= greatest)
+    }
+
     /// The nearest `f64`; infinite beyond its range, zero below it.
     #[must_use]
     pub fn to_f64(&self) -> f64 {

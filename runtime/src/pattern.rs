@@ -7,8 +7,11 @@
 //! search for a match's place: only whether there is one (JSON Schema
 //! Validation 6.3.3, a pattern is not anchored).
 
+mod dfa;
 mod nfa;
 mod sequence;
+
+pub use dfa::Dfa;
 
 /// A compiled pattern; a constant of generated code.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +22,13 @@ pub struct Pattern {
     pub program: Program,
 }
 
-/// The two forms of a compiled pattern.
+/// The three forms of a compiled pattern.
 #[derive(Debug, Clone, Copy)]
 pub enum Program {
     /// A chain of atoms read once from left to right.
     Sequence(Sequence),
+    /// A table of states, where it is small.
+    Dfa(Dfa),
     /// Anything else.
     Nfa(Nfa),
 }
@@ -77,15 +82,9 @@ impl Class {
     pub fn contains(&self, c: char) -> bool {
         let code = c as u32;
         if code < 0x80 {
-            return self.contains_ascii(code as u8);
+            return (self.ascii >> code) & 1 == 1;
         }
         self.contains_wide(c)
-    }
-
-    /// `byte` is below 0x80.
-    #[inline]
-    fn contains_ascii(&self, byte: u8) -> bool {
-        (self.ascii >> (byte & 0x7f)) & 1 == 1
     }
 
     #[inline]
@@ -156,6 +155,7 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         match &self.program {
             Program::Sequence(sequence) => sequence.is_match(text),
+            Program::Dfa(dfa) => dfa.is_match(text),
             Program::Nfa(nfa) => nfa.is_match(text),
         }
     }

@@ -57,7 +57,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Json, Map};
+use crate::{Json, Map, depth};
 
 pub use raw::describe;
 pub use union::{Peeked, Rest, Tag, peek, tagged};
@@ -113,6 +113,26 @@ impl<'de, T: FromMap<'de>> FromMap<'de> for Box<T> {
     fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
         T::from_map(map).map(Self::new)
     }
+}
+
+/// Reads a whole document of at most `depth` arrays and objects in one another; see
+/// [`depth::DEFAULT`].
+///
+/// # Errors
+/// When it is no JSON, nests deeper, or does not have the form of `T`. The message may contain
+/// values, see [`describe`].
+pub fn document<T: for<'de> Read<'de> + Send>(bytes: &[u8], depth: usize) -> serde_json::Result<T> {
+    if depth < depth::SHALLOW && depth::of(bytes) > depth {
+        return Err(serde_json::Error::custom("nested too deeply"));
+    }
+    raw::document(bytes).or_else(|error| match depth::of(bytes) {
+        // Perhaps it was refused only because no stack is made for everything that may come;
+        // `serde_json` refuses the level that reaches its limit.
+        levels if levels >= depth::held() && levels <= depth => {
+            depth::holding(levels + 1, || raw::document(bytes)).unwrap_or(Err(error))
+        }
+        _ => Err(error),
+    })
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);

@@ -43,6 +43,7 @@ pub use literal::Literal;
 
 use crate::Json;
 use crate::Number;
+use crate::depth;
 use crate::pattern::Pattern;
 use crate::violation::DEFAULT_CAP;
 use crate::violation::Violations;
@@ -76,8 +77,9 @@ pub struct Schema {
     pub resource: u32,
     /// JSON Pointer from the root of that resource.
     pub location: &'static str,
-    /// Its keywords; `Type` stands first, so that it can silence the others.
-    /// The order of the others does not matter.
+    /// Its keywords; `Type` stands first, so that it can silence the others, and
+    /// `UnevaluatedItems` and `UnevaluatedProperties` last, in this order. The
+    /// order of the others does not matter.
     pub keywords: &'static [Keyword],
 }
 
@@ -260,8 +262,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// 1000 violations, 512 levels, 20 million applications.
-    pub const DEFAULT: Limits = Limits { violations: DEFAULT_CAP, depth: 512, effort: 20_000_000 };
+    /// 1000 violations, 20 million applications, and eight of them for each level of the deepest
+    /// document that is read by default.
+    pub const DEFAULT: Limits =
+        Limits { violations: DEFAULT_CAP, depth: 8 * depth::DEFAULT, effort: 20_000_000 };
 }
 
 impl Default for Limits {
@@ -342,7 +346,7 @@ impl Tables {
     /// Resource URI, `#`, JSON Pointer.
     fn location(&self, schema: &Schema) -> String {
         let uri = self.resources.get(schema.resource as usize).map_or("", |resource| resource.uri);
-        format!("{uri}#{}", schema.location)
+        [uri, "#", schema.location].concat()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Counting characters, without counting more than needed: for `minLength` and `maxLength`, and
-//! for the places of what is wrong with a text.
+//! for the places of what is wrong with a text. Comparing names.
 //!
 //! JSON Schema counts Unicode code points. A code point takes one to four bytes of
 //! UTF-8, so most strings are decided by their byte length alone.
@@ -42,6 +42,25 @@ pub const fn char_count_at_most(text: &str, most: usize) -> bool {
     match most.checked_add(1) {
         Some(more) => !char_count_at_least(text, more),
         None => true,
+    }
+}
+
+/// Whether two texts are the same: `==`, but names of usual length are compared in two steps here
+/// instead of by a call.
+#[inline]
+pub(crate) fn same(one: &str, other: &str) -> bool {
+    fn ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {
+        one.first_chunk::<N>() == other.first_chunk::<N>() && one.last_chunk::<N>() == other.last_chunk::<N>()
+    }
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    // The first and the last chunk overlap or meet.
+    match one.len() {
+        8..=16 => ends::<8>(one, other),
+        4..=7 => ends::<4>(one, other),
+        _ => one == other,
     }
 }
 
@@ -103,6 +122,20 @@ mod tests {
         }
         assert!(char_count_at_most("abc", usize::MAX));
         assert!(!char_count_at_least("abc", usize::MAX));
+    }
+
+    #[test]
+    fn texts_are_the_same_when_all_their_bytes_are() {
+        let letters = "abcdefghijklmnopqrstuvwxyz";
+        for length in 0..letters.len() {
+            let text = &letters[..length];
+            assert!(same(text, text.to_owned().as_str()));
+            assert!(!same(text, &letters[..=length]));
+            for at in 0..length {
+                let other = format!("{}#{}", &text[..at], &text[at + 1..]);
+                assert!(!same(text, &other), "{text} {other}");
+            }
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub struct Violation {
     /// A missing member is named where it would stand.
     pub pointer: String,
     /// The JSON Schema keyword that refused it, or `depth` / `effort` when the
-    /// check gave up (see [`crate::schema::Validator`]).
+    /// check gave up (see [`crate::schema::Limits`]), or `unwritable` for a value
+    /// built in code that has no JSON text.
     pub keyword: &'static str,
     /// The schema object that holds the keyword: resource URI, `#`, JSON Pointer.
     pub schema: String,
@@ -161,13 +162,13 @@ impl<'a> Path<'a> {
 
     /// The JSON Pointer of this place (RFC 6901), `""` for the document.
     pub fn pointer(&self) -> String {
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(8);
         let mut here = self;
         while let Path::Key(parent, _) | Path::Index(parent, _) = here {
             steps.push(here);
             here = parent;
         }
-        let mut pointer = String::new();
+        let mut pointer = String::with_capacity(16 * steps.len());
         for step in steps.into_iter().rev() {
             match step {
                 Path::Root => {}

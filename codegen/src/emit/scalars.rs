@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use contract_runtime::Number;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -135,14 +136,19 @@ impl Emitter<'_> {
                 constant("MAX_LENGTH", quote!(usize), max.map(size), " The greatest number of characters.");
             }
             TypeRef::Int(IntKind::I64) => {
-                let whole = |n: i64| {
-                    let n = proc_macro2::Literal::i64_unsuffixed(n);
-                    quote!(#n)
+                let whole = |n: i128| {
+                    let n = proc_macro2::Literal::i64_unsuffixed(i64::try_from(n).ok()?);
+                    Some(quote!(#n))
                 };
                 let min = schemas.iter().filter_map(|s| s.minimum.as_ref()).max();
                 let max = schemas.iter().filter_map(|s| s.maximum.as_ref()).min();
-                constant("MIN", quote!(i64), min.and_then(|n| n.as_i64()).map(whole), " The least value.");
-                constant("MAX", quote!(i64), max.and_then(|n| n.as_i64()).map(whole), " The greatest value.");
+                constant("MIN", quote!(i64), min.and_then(Number::ceil).and_then(whole), " The least value.");
+                constant(
+                    "MAX",
+                    quote!(i64),
+                    max.and_then(Number::floor).and_then(whole),
+                    " The greatest value.",
+                );
             }
             _ => {}
         }

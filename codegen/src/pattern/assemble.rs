@@ -1,5 +1,5 @@
 //! The layout of a program: a chain where reading ahead is provably exact, else
-//! instructions.
+//! instructions, determined where that stays small.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ use super::CompiledClass;
 use super::CompiledProgram;
 use super::INSTRUCTION_LIMIT;
 use super::PatternError;
+use super::determine::determine;
 
 /// The longest chain, in atoms before literals are joined.
 const CHAIN_LIMIT: usize = 1024;
@@ -28,6 +29,17 @@ pub(super) fn assemble(hir: &Hir) -> Result<CompiledProgram, PatternError> {
     if let Some(program) = chain(hir) {
         return Ok(program);
     }
+    let program = instructions(hir)?;
+    if let CompiledProgram::Nfa { start, instructions, classes } = &program
+        && let Some(table) = determine(*start, instructions, classes)
+    {
+        return Ok(table);
+    }
+    Ok(program)
+}
+
+/// The layout that every pattern has.
+pub(super) fn instructions(hir: &Hir) -> Result<CompiledProgram, PatternError> {
     let mut assembly = Assembly::default();
     assembly.hir(hir)?;
     assembly.push(Instruction::Match)?;

@@ -2,6 +2,7 @@
 
 use contract_runtime::pattern::Atom;
 use contract_runtime::pattern::Class;
+use contract_runtime::pattern::Dfa;
 use contract_runtime::pattern::Instruction;
 use contract_runtime::pattern::Look;
 use contract_runtime::pattern::Nfa;
@@ -21,6 +22,9 @@ pub(super) fn text(compiled: &Compiled) -> String {
         CompiledProgram::Sequence { start, end, atoms } => {
             let atoms = atoms.iter().map(atom_text).collect::<Vec<_>>().join(", ");
             format!("Sequence(pattern::Sequence {{ start: {start}, end: {end}, atoms: &[{atoms}] }})")
+        }
+        CompiledProgram::Dfa { runs, stride, start, open, next } => {
+            format!("Dfa(pattern::Dfa::new(&{runs:?}, {stride}, {start}, {open}, &{next:?}))")
         }
         CompiledProgram::Nfa { start, instructions, classes } => {
             let instructions =
@@ -76,6 +80,9 @@ pub(super) fn leak(compiled: &Compiled) -> &'static Pattern {
         CompiledProgram::Sequence { start, end, atoms } => {
             let atoms = atoms.iter().map(leak_atom).collect::<Vec<_>>().leak();
             Program::Sequence(Sequence { start: *start, end: *end, atoms })
+        }
+        CompiledProgram::Dfa { runs, stride, start, open, next } => {
+            Program::Dfa(Dfa::new(runs.clone().leak(), *stride, *start, *open, next.clone().leak()))
         }
         CompiledProgram::Nfa { start, instructions, classes } => Program::Nfa(Nfa {
             start: *start,

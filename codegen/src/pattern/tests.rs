@@ -244,15 +244,103 @@ fn patterns_find_what_ecma_262_finds() {
     }
 }
 
-/// Both layouts of one pattern agree; `(?:…|[])` is never laid out as a chain.
-#[test]
-fn chains_agree_with_instructions() {
-    for (source, matching, others) in CASES {
-        let instructions = compiled(&format!("(?:{source}|[^\\u0000-\\u{{10FFFF}}]x[]|[])"));
-        for text in matching.iter().chain(*others) {
-            let expected = compiled(source).is_match(text);
-            assert_eq!(instructions.is_match(text), expected, "{source} {text:?}");
+/// The instructions of a pattern, whatever layout is chosen in the end.
+fn instructions(source: &str) -> Compiled {
+    let hir = parse(&translate::translate(source).unwrap()).unwrap();
+    Compiled { source: source.to_owned(), program: assemble::instructions(&hir).unwrap() }
+}
+
+/// The table of a pattern, also where a chain would do.
+fn table(source: &str) -> Option<Compiled> {
+    let CompiledProgram::Nfa { start, instructions, classes } = instructions(source).program else {
+        panic!("{source}: not instructions");
+    };
+    let program = determine::determine(start, &instructions, &classes)?;
+    Some(Compiled { source: source.to_owned(), program })
+}
+
+/// Texts out of the characters of a case, and a few that no pattern expects.
+fn texts(source: &str, cases: &[&[&str]]) -> Vec<String> {
+    let mut letters: Vec<char> = cases.concat().iter().flat_map(|text| text.chars()).collect();
+    letters.extend(source.chars());
+    letters.extend([
+        'a',
+        'b',
+        '_',
+        ' ',
+        '\n',
+        '0',
+        'é',
+        '\u{7f}',
+        '\u{80}',
+        '\u{d7ff}',
+        '\u{e000}',
+        '😀',
+        '\u{10ffff}',
+    ]);
+    let mut state = 0x9E37_79B9_u64;
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    let mut texts: Vec<String> = cases.concat().iter().map(|text| (*text).to_owned()).collect();
+    for index in 0..120 {
+        let mut text: Vec<char> = match index % 3 {
+            0 => (0..below(7)).map(|_| letters[below(letters.len())]).collect(),
+            _ => texts[below(texts.len())].chars().take(200).collect(),
+        };
+        if !text.is_empty() {
+            let at = below(text.len());
+            text[at] = letters[below(letters.len())];
         }
+        texts.push(text.into_iter().collect());
+    }
+    texts
+}
+
+#[test]
+fn all_layouts_of_a_pattern_find_the_same() {
+    let mut tables = 0;
+    for (source, matching, others) in CASES {
+        let (chosen, instructions) = (compiled(source), instructions(source).leak());
+        let table = table(source).map(|table| table.leak());
+        tables += usize::from(table.is_some());
+        for text in texts(source, &[matching, others]) {
+            let expected = instructions.is_match(&text);
+            assert_eq!(chosen.is_match(&text), expected, "{source} {text:?}");
+            if let Some(table) = table {
+                assert_eq!(table.is_match(&text), expected, "the table of {source} {text:?}");
+            }
+        }
+    }
+    assert!(tables * 10 > CASES.len() * 9, "{tables} tables of {} patterns", CASES.len());
+}
+
+/// States that no text tells apart are one: the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one for
+/// each text that is a beginning of a value, less those that end alike.
+#[test]
+fn tables_are_as_small_as_they_can_be() {
+    let rows = |source: &str| match table(source).map(|table| table.program) {
+        Some(CompiledProgram::Dfa { stride, next, .. }) => next.len() / usize::from(stride),
+        _ => panic!("{source}: no table"),
+    };
+    // Dead, found, and what stands between.
+    assert_eq!(rows("a"), 3);
+    assert_eq!(rows("^a"), 3);
+    assert_eq!(rows("^[ab]*$"), 3);
+    assert_eq!(rows("^(?:ab|cb)$"), 5);
+    assert_eq!(rows("(a|aa|aaa)+"), 3);
+    assert_eq!(rows("^(?:a?){3}$"), 6);
+    assert_eq!(rows(""), 2);
+}
+
+/// Where a table would be large, the instructions are kept.
+#[test]
+fn large_tables_are_not_built() {
+    for source in ["^[ab]*a[ab]{12}c$", "d|a[ab]{12}c", "^(?:[a-z]{1,500}-|x){2}[0-9]{1,500}$"] {
+        let start = Instant::now();
+        assert!(matches!(compiled(source).program, Program::Nfa(_)), "{source}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{source}");
     }
 }
 
@@ -342,7 +430,7 @@ fn chains_are_chosen_where_they_are_exact() {
     }
     let others = ["^[ab]*b$", "a|b{2}", "xy+x", "xy+$", "^(ab)*$", r"\ba", "^a?[ab]?b$", ".{65}"];
     for source in others {
-        assert!(matches!(compiled(source).program, Program::Nfa(_)), "{source}");
+        assert!(matches!(compiled(source).program, Program::Dfa(_)), "{source}");
     }
 }
 
@@ -360,10 +448,7 @@ fn time_is_linear() {
 
 #[test]
 fn a_compiled_pattern_is_an_expression_of_the_runtime_crate() {
-    let print = |source: &str| match compile(source) {
-        Ok(compiled) => compiled.text(),
-        Err(error) => panic!("{error}"),
-    };
+    let print = |source: &str| compile(source).unwrap().text();
     assert_eq!(
         print("^v[0-9]+é{2}$"),
         "Pattern { source: \"^v[0-9]+é{2}$\", program: pattern::Program::Sequence(pattern::Sequence { \
@@ -374,7 +459,13 @@ fn a_compiled_pattern_is_an_expression_of_the_runtime_crate() {
          min: 2, max: 2 }] }) }"
     );
     assert_eq!(
-        print(r"a|\b"),
+        print("^(?:ab|é)+$"),
+        "Pattern { source: \"^(?:ab|é)+$\", program: pattern::Program::Dfa(pattern::Dfa::new(\
+         &[('\\0', 0), ('a', 1), ('b', 2), ('c', 0), ('é', 3), ('ê', 0)], 4, 12, 12, \
+         &[0, 0, 0, 0, 4, 4, 4, 4, 0, 16, 0, 8, 0, 16, 0, 8, 0, 0, 8, 0])) }"
+    );
+    assert_eq!(
+        instructions(r"a|\b").text(),
         "Pattern { source: \"a|\\\\b\", program: pattern::Program::Nfa(pattern::Nfa { \
          start: false, instructions: &[pattern::Instruction::Split(1, 3), \
          pattern::Instruction::Char(0), pattern::Instruction::Jump(4), \

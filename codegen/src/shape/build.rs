@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::Json;
+use contract_runtime::{Json, Number};
 
 use super::{
     Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
@@ -65,6 +65,10 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
     boxes::insert(&mut shapes);
     shapes
 }
+
+/// The most variants of an enumeration; a longer list is text that is checked. The compiler compares
+/// every arm of a `match`, derived ones too, with every other: 10,000 take it 2.7 GB.
+const ENUM_LIMIT: usize = 1000;
 
 pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,
@@ -353,17 +357,18 @@ impl Shaper<'_> {
         }
         let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
         let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
-        let fits = |n: &contract_runtime::Number| n.as_i64().is_some();
         let below = schemas.iter().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref()));
         let above = schemas.iter().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref()));
-        let bounded = below.clone().any(fits) && above.clone().any(fits);
-        if bounded || format("int64") || format("int32") {
+        let bounded = |fits: fn(&Number) -> bool| below.clone().any(fits) && above.clone().any(fits);
+        // No `i64` is at least 1e19: a type for such values has to be another one.
+        let outside = below.clone().any(|n| *n > Number::int(i64::MAX))
+            || above.clone().any(|n| *n < Number::int(i64::MIN));
+        let beyond = || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
+        if bounded(Number::is_within_i64) || (!outside && (format("int64") || format("int32"))) {
             TypeRef::Int(IntKind::I64)
-        } else if format("uint64")
-            || (below.clone().any(|n| n.as_u64().is_some()) && above.clone().any(|n| n.as_u64().is_some()))
-        {
+        } else if bounded(Number::is_within_u64) || (!outside && format("uint64")) {
             TypeRef::Int(IntKind::U64)
-        } else if self.options.exact_integers || above.clone().any(|n| !fits(n)) {
+        } else if self.options.exact_integers || beyond() {
             TypeRef::Number
         } else {
             TypeRef::Int(IntKind::I64)
@@ -378,7 +383,7 @@ impl Shaper<'_> {
         };
         let Some(values) = facts.literals(self.graph) else { return plain };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
-        if values.is_empty() {
+        if values.is_empty() || values.len() > ENUM_LIMIT {
             return plain;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();

@@ -181,6 +181,31 @@ fn long_chains_raise_the_limit_of_the_compiler() {
     assert!(notes["notes.txt"].contains("recursion_limit = \"800\""));
 }
 
+/// Each arm of a `match` costs the compiler as much as there are others: what is long is a table.
+#[test]
+fn long_lists_of_values_are_looked_up() {
+    let generated = |count: usize| {
+        // Not in order, one value twice as long as its neighbour.
+        let values: Vec<String> =
+            (0..count).rev().map(|i| format!("\"v{i}{}\"", "-".repeat(i % 3))).collect();
+        let text =
+            format!(r##"{{"$defs":{{"code":{{"enum":[{}]}}}},"$ref":"#/$defs/code"}}"##, values.join(","));
+        let project = Project::default();
+        let contract =
+            project.understand(Sources::from_texts(&[("codes.json", "", &text)]).unwrap()).unwrap();
+        let files = project.emit(contract).unwrap().files;
+        files.iter().map(|(_, text)| text).filter(|text| text.contains("Code")).collect::<String>()
+    };
+    let few = generated(1000);
+    assert!(few.contains("pub enum Code {") && few.contains("V999,"));
+    let many = generated(1001);
+    assert!(many.contains("pub struct Code(") && !many.contains("V1000"), "{many}");
+    let list = many.split("contract::one_of(").nth(1).unwrap().split(']').next().unwrap();
+    let texts: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert_eq!(texts.len(), 1001);
+    assert!(texts.is_sorted());
+}
+
 /// The names of the types of a case, from its module `types`.
 fn types(case: &Case) -> Vec<String> {
     let text = fs::read_to_string(case.folder.join("expected/types.rs")).unwrap_or_default();

@@ -7,7 +7,11 @@ use super::{
     answer::Answer,
     error::{Error, Reason, Unreadable},
 };
-use crate::{operation::in_range, read::Read};
+use crate::{
+    depth,
+    operation::in_range,
+    read::{self, Read},
+};
 
 /// An answer whose body has not been looked at. Generated code matches its status, as the
 /// contract lists them, and calls one of the methods that consume it.
@@ -61,7 +65,7 @@ impl Response {
     ///
     /// # Errors
     /// When the body is not that.
-    pub fn json<T: for<'de> Read<'de>, E>(self) -> Result<Answer<T>, Error<E>> {
+    pub fn json<T: for<'de> Read<'de> + Send, E>(self) -> Result<Answer<T>, Error<E>> {
         self.read_json().result(same)
     }
 
@@ -69,7 +73,7 @@ impl Response {
     ///
     /// # Errors
     /// When there is a body and it is not that.
-    pub fn json_or_nothing<T: for<'de> Read<'de>, E>(self) -> Result<Answer<Option<T>>, Error<E>> {
+    pub fn json_or_nothing<T: for<'de> Read<'de> + Send, E>(self) -> Result<Answer<Option<T>>, Error<E>> {
         if self.0.body().is_empty() {
             return Ok(self.with(None));
         }
@@ -104,7 +108,7 @@ impl Response {
     ///
     /// # Errors
     /// Always.
-    pub fn refusal<T, E: for<'de> Read<'de>>(self) -> Result<Answer<T>, Error<E>> {
+    pub fn refusal<T, E: for<'de> Read<'de> + Send>(self) -> Result<Answer<T>, Error<E>> {
         self.read_json().refusal(same)
     }
 
@@ -168,15 +172,14 @@ impl Response {
     }
 
     /// The body as JSON.
-    pub fn read_json<T: for<'de> Read<'de>>(self) -> Body<T> {
+    pub fn read_json<T: for<'de> Read<'de> + Send>(self) -> Body<T> {
         if self.0.body().is_empty() {
             return Body(Err(self.unreadable(Reason::Missing)));
         }
         if !self.is_json() {
             return Body(Err(self.unreadable(Reason::MediaType)));
         }
-        let mut reader = serde_json::Deserializer::from_slice(self.0.body());
-        Body(match T::read(&mut reader).and_then(|body| reader.end().map(|()| body)) {
+        Body(match read::document(self.0.body(), depth::DEFAULT) {
             Ok(body) => Ok(self.with(body)),
             // Only where, not what: serde's text may quote the body.
             Err(error) => {

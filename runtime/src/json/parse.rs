@@ -1,4 +1,5 @@
-//! [`Json::parse`](super::Json::parse): what the reader of `text` finds, as values.
+//! [`Json::parse`](super::Json::parse): what the reader of `text` finds, as values. What is deeper
+//! than every stack is read again on one that holds it (`depth`).
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -7,21 +8,31 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::text::{self, Build, Failure, Key, Parsed};
-use super::{Json, JsonError, JsonErrorKind, MAX_DEPTH, Object};
-use crate::Number;
+use super::{Json, JsonError, JsonErrorKind, Object};
 use crate::read::raw;
+use crate::{Number, depth};
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
-    parse_failing(bytes).map_err(|failure| failure.locate(bytes))
+pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Json, JsonError> {
+    let here = depth.min(depth::held());
+    parse_failing(bytes, here)
+        .or_else(|failure| match failure.kind {
+            JsonErrorKind::TooDeep if here < depth => {
+                // No more stack than the text can use.
+                let levels = depth::of(bytes).min(depth);
+                depth::holding(levels, || parse_failing(bytes, levels)).unwrap_or(Err(failure))
+            }
+            _ => Err(failure),
+        })
+        .map_err(|failure| failure.locate(bytes))
 }
 
-fn parse_failing(bytes: &[u8]) -> Parsed<Json> {
+fn parse_failing(bytes: &[u8], depth: usize) -> Parsed<Json> {
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         return Err(Failure::new(JsonErrorKind::ByteOrderMark, 0));
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|error| Failure::new(JsonErrorKind::NotUtf8, error.valid_up_to()))?;
-    text::read(text, MAX_DEPTH, &mut Values)
+    text::read(text, depth, &mut Values)
 }
 
 /// Makes [`Json`].
@@ -83,7 +94,7 @@ impl FromStr for Json {
 
     /// Same as [`Json::parse`].
     fn from_str(text: &str) -> Result<Self, JsonError> {
-        parse(text.as_bytes())
+        parse(text.as_bytes(), depth::DEFAULT)
     }
 }
 
@@ -92,6 +103,6 @@ impl<'de> Deserialize<'de> for Json {
     /// decides about the text around the value.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = raw::text(deserializer)?;
-        parse_failing(text.as_bytes()).map_err(|failure| D::Error::custom(failure.kind))
+        parse_failing(text.as_bytes(), depth::held()).map_err(|failure| D::Error::custom(failure.kind))
     }
 }

@@ -159,12 +159,21 @@ fn says_where_but_not_what() {
 fn limits_depth() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), (r#"[{"a":"#, "}]")] {
         let levels = |count: usize| format!("{}1{}", open.repeat(count), close.repeat(count));
-        let most = if open.len() == 6 { MAX_DEPTH / 2 } else { MAX_DEPTH };
+        let pair = open.len() == 6;
+        let most = if pair { depth::DEFAULT / 2 } else { depth::DEFAULT };
         assert_eq!(json(&levels(most)).to_string(), levels(most));
         assert_eq!(refusal(levels(most + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
+        // The bound is the reader's own, below what every stack holds and far above.
+        for bound in [6, 2_000] {
+            let within =
+                |text: String| Json::parse_within(text.as_bytes(), bound).map_err(|error| error.kind);
+            let most = if pair { bound / 2 } else { bound };
+            assert_eq!(within(levels(most)).map(|json| json.to_string()), Ok(levels(most)));
+            assert_eq!(within(levels(most + 1)), Err(JsonErrorKind::TooDeep));
+        }
     }
     let error = refusal(&b"[".repeat(1_000_000));
-    assert_eq!((error.kind, error.offset), (JsonErrorKind::TooDeep, MAX_DEPTH));
+    assert_eq!((error.kind, error.offset), (JsonErrorKind::TooDeep, depth::DEFAULT));
     assert!(serde_json::from_str::<Json>(&"[".repeat(100_000)).is_err());
     assert!(serde_json::from_str::<Json>(&format!("{}{}", "[".repeat(200), "]".repeat(200))).is_err());
 }

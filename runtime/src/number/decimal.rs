@@ -147,6 +147,19 @@ impl<'a> Decimal<'a> {
         self.shifted(0)
     }
 
+    /// The whole part, towards zero, where it fits.
+    pub(super) fn truncated(&self) -> Option<i128> {
+        if self.is_integer() {
+            return self.to_i128();
+        }
+        let whole = match self.point {
+            Exponent::Near(point) => usize::try_from(point).unwrap_or(0),
+            // A far exponent upwards leaves no fraction, so this one points downwards.
+            Exponent::Far { .. } => 0,
+        };
+        signed(self.digits().take(whole), self.negative)
+    }
+
     /// The value in units of `10^-decimals`, where that is whole and fits.
     pub(super) fn units(&self, decimals: u8) -> Option<i64> {
         self.shifted(decimals).and_then(|units| i64::try_from(units).ok())
@@ -158,11 +171,7 @@ impl<'a> Decimal<'a> {
         };
         // 10^39 exceeds the type, so more zeros than that cannot matter.
         let zeros = usize::try_from(zeros).ok().filter(|zeros| *zeros < 40)?;
-        self.digits().chain(repeat_n(0, zeros)).try_fold(0_i128, |sum, digit| {
-            let digit = i128::from(digit);
-            // Counting down for negatives reaches the smallest value too.
-            sum.checked_mul(10)?.checked_add(if self.negative { -digit } else { digit })
-        })
+        signed(self.digits().chain(repeat_n(0, zeros)), self.negative)
     }
 
     pub(super) fn is_multiple_of(&self, divisor: &Decimal<'_>) -> bool {
@@ -231,6 +240,15 @@ impl<'a> Decimal<'a> {
         }
         Rounded::Text(text)
     }
+}
+
+/// The number that the digits (values 0 to 9) write, where it fits.
+fn signed(mut digits: impl Iterator<Item = u8>, negative: bool) -> Option<i128> {
+    digits.try_fold(0_i128, |sum, digit| {
+        let digit = i128::from(digit);
+        // Counting down for negatives reaches the smallest value too.
+        sum.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
+    })
 }
 
 /// Long division by a divisor of any length; all digits are values 0 to 9.

@@ -398,6 +398,86 @@ fn integers_at_the_edges() {
 }
 
 #[test]
+fn floor_and_ceil() {
+    const MOST: i128 = i128::MAX;
+    let cases = [
+        ("0", Some(0), Some(0)),
+        ("-0", Some(0), Some(0)),
+        ("-0.0e5", Some(0), Some(0)),
+        ("12", Some(12), Some(12)),
+        ("12.0", Some(12), Some(12)),
+        ("12.5", Some(12), Some(13)),
+        ("-12.5", Some(-13), Some(-12)),
+        ("0.5", Some(0), Some(1)),
+        ("-0.5", Some(-1), Some(0)),
+        ("0.000000000000000000000001", Some(0), Some(1)),
+        ("-0.000000000000000000000001", Some(-1), Some(0)),
+        ("1.25e1", Some(12), Some(13)),
+        ("-1.25E+1", Some(-13), Some(-12)),
+        ("1.25e2", Some(125), Some(125)),
+        ("1250e-2", Some(12), Some(13)),
+        ("1200e-2", Some(12), Some(12)),
+        ("1e19", Some(10_000_000_000_000_000_000), Some(10_000_000_000_000_000_000)),
+        ("1e-400", Some(0), Some(1)),
+        ("-1e-400", Some(-1), Some(0)),
+        ("170141183460469231731687303715884105727", Some(MOST), Some(MOST)),
+        ("170141183460469231731687303715884105727.5", Some(MOST), None),
+        ("170141183460469231731687303715884105728", None, None),
+        ("-170141183460469231731687303715884105728", Some(i128::MIN), Some(i128::MIN)),
+        ("-170141183460469231731687303715884105728.5", None, Some(i128::MIN)),
+        ("1e400", None, None),
+        ("-1e1000000000", None, None),
+        ("1e-1000000000", Some(0), Some(1)),
+        ("-1e-99999999999999999999999999999999999999999999", Some(-1), Some(0)),
+        ("1e99999999999999999999999999999999999999999999", None, None),
+    ];
+    for (text, floor, ceil) in cases {
+        assert_eq!((number(text).floor(), number(text).ceil()), (floor, ceil), "{text}");
+    }
+    // Powers of ten that no `i64` holds.
+    assert_eq!(Number::decimal(i64::MAX, 200).ceil(), Some(1));
+    assert_eq!(Number::decimal(i64::MIN, 200).floor(), Some(-1));
+    assert_eq!(Number::decimal(i64::MIN, 19).ceil(), Some(0));
+    assert_eq!(Number::decimal(0, 200).ceil(), Some(0));
+}
+
+#[test]
+fn floor_and_ceil_agree_with_128_bit_arithmetic() {
+    let mut random = Random(7);
+    for _ in 0..20_000 {
+        let digits = random.next() as i64 >> random.below(63);
+        let scale = random.below(18) as u8;
+        let unit = 10_i128.pow(scale.into());
+        let floor = i128::from(digits).div_euclid(unit);
+        let ceil = -(-i128::from(digits)).div_euclid(unit);
+        let spelt = spell(&mut random, digits, scale);
+        assert_eq!((spelt.floor(), spelt.ceil()), (Some(floor), Some(ceil)), "{spelt}");
+    }
+}
+
+#[test]
+fn what_lies_within_an_integer_type() {
+    let cases = [
+        ("1.25e1", true, true),
+        ("-0.5", true, false),
+        ("-0", true, true),
+        ("9223372036854775807", true, true),
+        ("9223372036854775807.5", false, true),
+        ("-9223372036854775808", true, false),
+        ("-9223372036854775808.5", false, false),
+        ("1e19", false, true),
+        ("1.8446744073709551615e19", false, true),
+        ("18446744073709551615.5", false, false),
+        ("-1e19", false, false),
+        ("1e1000000000", false, false),
+    ];
+    for (text, signed, unsigned) in cases {
+        let number = number(text);
+        assert_eq!((number.is_within_i64(), number.is_within_u64()), (signed, unsigned), "{text}");
+    }
+}
+
+#[test]
 fn divisibility() {
     let long = "1234567890123456789012345678901234567891";
     let product = format!("{long}{long}");

@@ -39,30 +39,27 @@ impl Sequence {
 /// after fewer than `min`.
 #[inline]
 fn take(class: &Class, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = start;
-    let mut count = 0;
-    while count < max {
-        let Some(&byte) = bytes.get(at) else { break };
-        if byte < 0x80 {
-            if !class.contains_ascii(byte) {
-                break;
-            }
-            at += 1;
-        } else {
-            if class.ranges.is_empty() {
-                break;
-            }
-            let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
-                break;
-            };
-            if !class.contains_wide(c) {
-                break;
-            }
-            at += c.len_utf8();
+    // No text is longer than `usize` can say, so that an unbounded count needs no case of its own.
+    let most = if max == super::UNBOUNDED { usize::MAX } else { max as usize };
+    let ascii = [class.ascii as u64, (class.ascii >> 64) as u64];
+    let (mut at, mut count) = (start, 0);
+    loop {
+        let rest = text.as_bytes().get(at..)?;
+        let run = rest.iter().take(most - count).take_while(|byte| {
+            let half = ascii.get(usize::from(**byte >> 6)).copied().unwrap_or(0);
+            half >> (**byte & 63) & 1 == 1
+        });
+        let run = run.count();
+        (at, count) = (at + run, count + run);
+        let wide = rest.get(run).is_some_and(|byte| *byte >= 0x80) && !class.ranges.is_empty();
+        if count == most || !wide {
+            break;
         }
-        // `max` may be the greatest u32, which a longer text must not overflow.
-        count = count.saturating_add(u32::from(max != super::UNBOUNDED || count < min));
+        let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()).filter(|c| class.contains_wide(*c))
+        else {
+            break;
+        };
+        (at, count) = (at + c.len_utf8(), count + 1);
     }
-    (count >= min).then_some(at)
+    (count >= min as usize).then_some(at)
 }

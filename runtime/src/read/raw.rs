@@ -7,7 +7,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Unex
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
-use crate::json::{Kind, MAX_DEPTH};
+use crate::depth;
+use crate::json::Kind;
 
 /// The text of the value that `deserializer` stands before; borrowed from the input if
 /// that is in memory. Fails for anything but `serde_json`.
@@ -36,15 +37,32 @@ pub(super) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
     let value = match text {
         Cow::Borrowed(text) => {
             let mut deserializer = serde_json::Deserializer::from_slice(text.as_bytes());
+            follow(&mut deserializer);
             seed.deserialize(&mut deserializer)
         }
         // Read as a stream, because nothing may borrow from a text that is dropped here.
         Cow::Owned(text) => {
             let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
+            follow(&mut deserializer);
             seed.deserialize(&mut deserializer)
         }
     };
     value.map_err(|error| E::custom(describe(&error)))
+}
+
+/// Follows a document as deep as this thread's stack holds it.
+fn follow<'de, R: serde_json::de::Read<'de>>(deserializer: &mut serde_json::Deserializer<R>) {
+    if depth::held() > depth::SHALLOW {
+        deserializer.disable_recursion_limit();
+    }
+}
+
+/// Reads a document on this thread, as deep as its stack holds.
+pub(crate) fn document<'de, T: super::Read<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    follow(&mut reader);
+    let value = T::read(&mut reader)?;
+    reader.end().map(|()| value)
 }
 
 /// What went wrong, without the values that `serde_json` puts into its messages and
@@ -69,40 +87,17 @@ pub fn describe(error: &serde_json::Error) -> String {
     message
 }
 
-/// Fails when `text` nests deeper than [`MAX_DEPTH`].
+/// Fails when `text` nests deeper than this thread's stack holds.
 ///
 /// A value that is read from its text starts counting depth anew, so without this limit
 /// unions within unions would recurse as deep as the sender likes.
 pub(super) fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
-    if text.len() <= MAX_DEPTH * 2 {
+    // On a deeper stack the whole document has been measured.
+    let held = depth::held();
+    if held > depth::SHALLOW || text.len() <= held * 2 || depth::of(text.as_bytes()) <= held {
         return Ok(());
     }
-    let mut depth = 0_usize;
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return Err(E::custom("nested too deeply"));
-                }
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b'"' => {
-                while let Some(byte) = bytes.next() {
-                    match byte {
-                        b'"' => break,
-                        b'\\' => {
-                            bytes.next();
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    Err(E::custom("nested too deeply"))
 }
 
 struct RawVisitor;

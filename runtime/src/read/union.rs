@@ -61,8 +61,7 @@ pub struct Rest<'de, A> {
 ///
 /// Members before the tag are kept as text until it is found; when the tag comes first,
 /// nothing is kept or copied. Fails when the tag is missing or occurs twice, when a
-/// member before it nests deeper than [`MAX_DEPTH`](crate::json::MAX_DEPTH), or as `pick`
-/// does.
+/// member before it nests deeper than the reader follows, or as `pick` does.
 pub fn tagged<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,
@@ -159,7 +158,7 @@ pub struct Peeked<'de, E> {
 
 /// Takes one value as text, to look at its JSON type before reading it.
 ///
-/// Fails when it is not JSON or nests deeper than [`MAX_DEPTH`](crate::json::MAX_DEPTH).
+/// Fails when it is not JSON or nests deeper than the reader follows.
 pub fn peek<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Peeked<'de, D::Error>, D::Error> {
     let text = raw::text(deserializer)?;
     raw::check_depth(&text)?;

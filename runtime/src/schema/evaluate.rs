@@ -14,28 +14,58 @@ use super::sink::Collect;
 use super::sink::Probe;
 use super::sink::Sink;
 use crate::Json;
+use crate::depth;
 use crate::violation::Path;
 use crate::violation::Violation;
 use crate::violation::Violations;
 
+/// So many schemas inside each other are applied on whatever stack there is; 2 MiB hold them.
+const SHALLOW: usize = 512;
+
+/// What one of them takes of a stack at most, in a build without optimisation.
+const BYTES_AN_APPLICATION: usize = 8 << 10;
+
 pub(super) fn is_valid(validator: &Validator, value: &Json, limits: &Limits) -> bool {
-    let mut run = Run::new(validator.tables, limits);
-    run.start(&mut Probe, validator.root, value) && run.gave_up.is_none()
+    let check = |run: &mut Run| run.start(&mut Probe, validator.root, value) && run.gave_up.is_none();
+    check_within(validator, limits, check).unwrap_or(false)
 }
 
 pub(super) fn validate(validator: &Validator, value: &Json, limits: &Limits) -> Result<(), Violations> {
-    let mut run = Run::new(validator.tables, limits);
-    let cap = limits.violations.max(1);
-    let mut sink = Collect { tables: validator.tables, cap, found: Vec::new() };
-    run.start(&mut sink, validator.root, value);
-    match run.gave_up {
-        // What was recorded after giving up may be a consequence of it.
-        Some(violation) => Violations::check(vec![violation]),
-        None => Violations::check(sink.found),
-    }
+    let check = |run: &mut Run| {
+        let cap = limits.violations.max(1);
+        let mut sink = Collect { tables: validator.tables, cap, found: Vec::new() };
+        run.start(&mut sink, validator.root, value);
+        Violations::check(sink.found)
+    };
+    // What was recorded after giving up may be a consequence of it.
+    check_within(validator, limits, check).unwrap_or_else(|violation| Err(Violations::one(violation)))
 }
 
-/// The schema resources entered on the way here (Core 7.1), the latest first.
+/// Checks within the limits; fails with the one that was reached.
+///
+/// First on this stack, and again on one that holds all that the limits allow when it turns out to
+/// be too small.
+fn check_within<T: Send>(
+    validator: &Validator,
+    limits: &Limits,
+    check: impl Fn(&mut Run) -> T + Sync,
+) -> Result<T, Violation> {
+    let checked = |depth: usize| {
+        let mut run = Run::new(validator.tables, &Limits { depth, ..*limits });
+        let answer = check(&mut run);
+        run.gave_up.map_or(Ok(answer), Err)
+    };
+    checked(limits.depth.min(SHALLOW)).or_else(|gave_up| {
+        if gave_up.keyword != "depth" || limits.depth <= SHALLOW {
+            return Err(gave_up);
+        }
+        let bytes = limits.depth.saturating_mul(BYTES_AN_APPLICATION);
+        depth::on_stack(bytes, || checked(limits.depth)).unwrap_or(Err(gave_up))
+    })
+}
+
+/// The schema resources entered on the way here (Core 7.1), the latest first, as far as they have
+/// anchors that a `$dynamicRef` could look for.
 pub(super) struct Scope<'a> {
     resource: u32,
     outer: Option<&'a Scope<'a>>,
@@ -89,21 +119,40 @@ impl Run {
         scope: &Scope<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
-        let schema = self.tables.schema(id);
-        if schema.keywords.is_empty() {
-            return true;
+        let mut schema = self.tables.schema(id);
+        let depth = self.depth;
+        loop {
+            if schema.keywords.is_empty() {
+                self.depth = depth;
+                return true;
+            }
+            if !self.enter(schema, value, path) {
+                return false;
+            }
+            // Most references are all that their schema says: no frame for each.
+            match schema.keywords {
+                [Keyword::Ref(target)] if !self.is_seen_in_scope(schema, scope) => {
+                    schema = self.tables.schema(*target);
+                }
+                _ => break,
+            }
         }
-        if !self.enter(schema, value, path) {
-            return false;
-        }
-        let held = if schema.resource == scope.resource {
-            self.evaluate(sink, At { schema, value, path, scope }, seen)
-        } else {
+        let held = if self.is_seen_in_scope(schema, scope) {
             let scope = Scope { resource: schema.resource, outer: Some(scope) };
             self.evaluate(sink, At { schema, value, path, scope: &scope }, seen)
+        } else {
+            self.evaluate(sink, At { schema, value, path, scope }, seen)
         };
-        self.depth += 1;
+        self.depth = depth;
         held
+    }
+
+    /// Whether the schema enters another resource that a `$dynamicRef` could look for.
+    #[inline]
+    fn is_seen_in_scope(&self, schema: &Schema, scope: &Scope<'_>) -> bool {
+        let resource = self.tables.resources.get(schema.resource as usize);
+        schema.resource != scope.resource
+            && resource.is_some_and(|resource| !resource.dynamic_anchors.is_empty())
     }
 
     /// Applies a schema to the same value.
@@ -137,6 +186,7 @@ impl Run {
     }
 
     /// Takes one level of depth, and effort by the size of the value.
+    #[inline]
     fn enter(&mut self, schema: &'static Schema, value: &Json, path: &Path<'_>) -> bool {
         if self.gave_up.is_some() {
             return false;
@@ -147,26 +197,33 @@ impl Run {
             Json::String(text) => text.len() as u64 / 16,
             _ => 0,
         };
-        let keyword = match (self.depth.checked_sub(1), self.effort.checked_sub(effort)) {
+        match (self.depth.checked_sub(1), self.effort.checked_sub(effort)) {
             (Some(depth), Some(effort)) => {
                 self.depth = depth;
                 self.effort = effort;
-                return true;
+                true
             }
-            (None, _) => "depth",
-            (_, None) => "effort",
-        };
+            (None, _) => self.give_up("depth", schema, path),
+            (_, None) => self.give_up("effort", schema, path),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_up(&mut self, keyword: &'static str, schema: &Schema, path: &Path<'_>) -> bool {
         let schema = self.tables.location(schema);
         self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
         false
     }
 
     fn evaluate<S: Sink>(&mut self, sink: &mut S, at: At<'_>, seen: Option<&mut Seen>) -> bool {
-        let watches = at.schema.keywords.iter().any(|keyword| match keyword {
-            Keyword::UnevaluatedItems(_) => matches!(at.value, Json::Array(_)),
-            Keyword::UnevaluatedProperties(_) => matches!(at.value, Json::Object(_)),
+        // Those keywords stand last.
+        let watches = match at.schema.keywords {
+            [.., Keyword::UnevaluatedProperties(_)] if matches!(at.value, Json::Object(_)) => true,
+            [.., Keyword::UnevaluatedItems(_), Keyword::UnevaluatedProperties(_)]
+            | [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
             _ => false,
-        });
+        };
         if watches { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) }
     }
 

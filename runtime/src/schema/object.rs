@@ -10,6 +10,7 @@ use super::sink::Sink;
 use crate::Json;
 use crate::Map;
 use crate::pattern::Pattern;
+use crate::text;
 
 impl Run {
     #[inline(never)]
@@ -223,7 +224,7 @@ const FEW: usize = 16;
 #[inline]
 fn find<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<&'a T> {
     if entries.len() <= FEW {
-        return entries.iter().find(|entry| name_of(entry) == name);
+        return entries.iter().find(|entry| text::same(name_of(entry), name));
     }
     let found = entries.binary_search_by(|entry| name_of(entry).cmp(name));
     found.ok().and_then(|found| entries.get(found))

@@ -7,8 +7,11 @@
 use crate::Json;
 
 /// The evaluated members (by position in the object) or elements of one value.
-pub(super) struct Seen {
-    marks: Vec<bool>,
+pub(super) enum Seen {
+    /// One bit for each of up to 64, as nearly all values have: nothing is allocated.
+    Few(u64),
+    /// One mark for each.
+    Many(Vec<bool>),
 }
 
 impl Seen {
@@ -19,26 +22,51 @@ impl Seen {
             Json::Object(members) => members.len(),
             _ => 0,
         };
-        Self { marks: vec![false; len] }
+        if len <= 64 { Self::Few(0) } else { Self::Many(vec![false; len]) }
     }
 
+    #[inline]
     pub(super) fn mark(&mut self, index: usize) {
-        if let Some(mark) = self.marks.get_mut(index) {
-            *mark = true;
+        match self {
+            Self::Few(bits) => *bits |= bit(index),
+            Self::Many(marks) => {
+                if let Some(mark) = marks.get_mut(index) {
+                    *mark = true;
+                }
+            }
         }
     }
 
     pub(super) fn mark_all(&mut self) {
-        self.marks.fill(true);
-    }
-
-    pub(super) fn has(&self, index: usize) -> bool {
-        self.marks.get(index).is_some_and(|mark| *mark)
-    }
-
-    pub(super) fn merge(&mut self, other: &Seen) {
-        for (mark, more) in self.marks.iter_mut().zip(&other.marks) {
-            *mark |= more;
+        match self {
+            Self::Few(bits) => *bits = u64::MAX,
+            Self::Many(marks) => marks.fill(true),
         }
     }
+
+    #[inline]
+    pub(super) fn has(&self, index: usize) -> bool {
+        match self {
+            Self::Few(bits) => bits & bit(index) != 0,
+            Self::Many(marks) => marks.get(index).is_some_and(|mark| *mark),
+        }
+    }
+
+    /// Adds what is evaluated of the same value.
+    pub(super) fn merge(&mut self, other: &Seen) {
+        match (self, other) {
+            (Self::Few(bits), Self::Few(more)) => *bits |= more,
+            (Self::Many(marks), Self::Many(more)) => {
+                for (mark, more) in marks.iter_mut().zip(more) {
+                    *mark |= more;
+                }
+            }
+            // One value has one length.
+            _ => {}
+        }
+    }
+}
+
+fn bit(index: usize) -> u64 {
+    u32::try_from(index).ok().and_then(|index| 1_u64.checked_shl(index)).unwrap_or(0)
 }

@@ -37,7 +37,7 @@ pub enum Rejection {
     MalformedQuery,
     /// Parameters that are missing or wrong, all of them, in the contract's order.
     Parameters(Vec<Fault>),
-    /// The body is not a JSON document; for other bodies: not UTF-8, not a form, parts that are
+    /// The body is not a JSON document, or one nested deeper than is read; for other bodies: not UTF-8, not a form, parts that are
     /// malformed or beyond a limit.
     NotJson,
     /// The body breaks its schema.
@@ -114,7 +114,7 @@ impl Rejection {
 impl From<Rejected> for Rejection {
     fn from(rejected: Rejected) -> Self {
         match rejected {
-            Rejected::NotJson(_) => Self::NotJson,
+            Rejected::NotJson(_) | Rejected::TooDeep(_) => Self::NotJson,
             Rejected::Invalid(violations) => Self::Invalid(violations),
             Rejected::Unrepresentable { .. } => Self::Unrepresentable,
         }

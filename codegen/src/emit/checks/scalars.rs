@@ -96,22 +96,16 @@ pub(super) fn int_bound(
     kind: IntKind,
     value: &TokenStream,
 ) -> Check {
-    let exact = bound.as_i128();
     // The whole number that the bound comes to.
-    let Some(limit) = exact.or_else(|| floor(bound).map(|f| if lower { f + 1 } else { f })) else {
-        let bound = number_tokens(bound);
-        let op = match (lower, exclusive) {
-            (true, false) => quote!(>=),
-            (true, true) => quote!(>),
-            (false, false) => quote!(<=),
-            (false, true) => quote!(<),
-        };
-        return When(quote!(Number::from(#value) #op #bound));
+    let limit = match (lower, exclusive) {
+        (true, false) => bound.ceil(),
+        (true, true) => bound.floor().and_then(|n| n.checked_add(1)),
+        (false, false) => bound.floor(),
+        (false, true) => bound.ceil().and_then(|n| n.checked_sub(1)),
     };
-    let limit = match (exact.is_some() && exclusive, lower) {
-        (true, true) => limit + 1,
-        (true, false) => limit - 1,
-        _ => limit,
+    let Some(limit) = limit else {
+        // Beyond 128 bits: on one side of every value.
+        return Check::known(lower == (*bound < Number::int(0)));
     };
     let (least, most) = match kind {
         IntKind::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
@@ -126,13 +120,6 @@ pub(super) fn int_bound(
         false if limit < least => Never,
         false => When(quote!(#value <= #literal)),
     }
-}
-
-pub(super) fn floor(n: &Number) -> Option<i128> {
-    let text = n.text();
-    let (whole, _) = text.split_once('.')?;
-    let towards_zero: i128 = whole.parse().ok()?;
-    Some(if text.starts_with('-') { towards_zero - 1 } else { towards_zero })
 }
 
 pub(super) fn number_keywords(s: &Schema, place: &Place<'_>) -> Check {

@@ -17,6 +17,9 @@ use crate::{
     shape::{Body, TypeId},
 };
 
+/// More texts than this are looked up: a `match` of texts costs the compiler their square.
+const MATCH_LIMIT: usize = 100;
+
 impl<'a> Checker<'a> {
     pub(super) fn string_keywords(&self, id: SchemaId, text: &Text, chosen: &[SchemaId], depth: u8) -> Check {
         let s = self.graph_schema(id);
@@ -96,6 +99,10 @@ impl<'a> Checker<'a> {
             check = check.and(match values.as_slice() {
                 [] => Never,
                 [one] => When(quote!(#recv == #one)),
+                many if many.len() > MATCH_LIMIT => {
+                    let sorted = BTreeSet::from_iter(many);
+                    When(quote!(contract::one_of(#matched, &[#(#sorted),*])))
+                }
                 several => When(quote!(matches!(#matched, #(#several)|*))),
             });
         }

@@ -206,7 +206,12 @@ impl Build {
                 out.push(keyword);
             }
         }
-        out.sort_by_key(|keyword| !matches!(keyword, Keyword::Type(_)));
+        out.sort_by_key(|keyword| match keyword {
+            Keyword::Type(_) => 0,
+            Keyword::UnevaluatedItems(_) => 2,
+            Keyword::UnevaluatedProperties(_) => 3,
+            _ => 1,
+        });
         out
     }
 

@@ -35,9 +35,16 @@ fn a_reference_to_itself_is_refused_by_depth() {
 #[test]
 fn deep_values_are_refused_by_depth() {
     let validator = compile(&json!({ "items": { "$ref": "#" } }));
-    assert_eq!(found(validator, &nested(200)), []);
-    let refused = found(validator, &nested(600));
-    assert!(matches!(&refused[..], [(pointer, "depth")] if pointer.len() > 400), "{refused:?}");
+    // Two applications a level: beyond what every stack holds, and within the limit.
+    assert_eq!(found(validator, &nested(1_000)), []);
+    let few = Limits { depth: 300, ..Limits::DEFAULT };
+    let refused = validator.validate_within(&nested(200), &few).unwrap_err().into_vec();
+    assert!(
+        matches!(&refused[..], [one] if one.keyword == "depth" && one.pointer.len() > 200),
+        "{refused:?}"
+    );
+    let refused = found(validator, &nested(2_100));
+    assert!(matches!(&refused[..], [(pointer, "depth")] if pointer.len() > 2_000), "{refused:?}");
 }
 
 /// The thread has the stack of a worker thread of common runtimes.
@@ -50,7 +57,7 @@ fn the_greatest_depth_fits_a_small_stack() {
     });
     let run = move || {
         let validator = compile(&schema);
-        let value = (0..600)
+        let value = (0..4_000)
             .fold(Json::Null, |inner, _| Json::Object([("a".to_owned(), inner)].into_iter().collect()));
         let refused = found(validator, &value);
         // Values of this depth are no less a burden to drop.

@@ -27,7 +27,7 @@ impl Byte {
 ::contract_runtime::int_newtype!(Byte, i64);
 
 impl Contract for Byte {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator = schemas::validator(10);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 255
@@ -54,11 +54,23 @@ pub struct Input {
     /// `fraction`
     ///
     /// Limits: -1.5 to 1.5.
-    pub fraction: Option<Number>,
+    pub fraction: Option<i64>,
     /// `unsigned`
     ///
     /// Limits: 0 to 18446744073709551615.
     pub unsigned: Option<u64>,
+    /// `exponent`
+    ///
+    /// Limits: at least 1.25e1; less than 205e-1.
+    pub exponent: Option<i64>,
+    /// `below`
+    ///
+    /// Limits: at least -9e18; less than -1e-9.
+    pub below: Option<i64>,
+    /// `huge`
+    ///
+    /// Limits: at least 1e19.
+    pub huge: Option<Number>,
     /// `byte`
     pub byte: Option<Byte>,
     /// Members that the contract does not declare, kept as they came.
@@ -69,7 +81,8 @@ pub struct Input {
     Input {
         optional {
             open = "open", closed = "closed", count = "count", fraction = "fraction",
-            unsigned = "unsigned", byte = "byte",
+            unsigned = "unsigned", exponent = "exponent", below = "below", huge = "huge",
+            byte = "byte",
         }
         extra undeclared
     }
@@ -89,12 +102,17 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     *value >= Number::decimal(1, 1) && *value <= Number::decimal(3, 1)
                 }) && self.count.as_ref().is_none_or(|value| *value >= 1 && *value <= 9)
+            && self.fraction.as_ref().is_none_or(|value| *value >= -1 && *value <= 1)
+            && self.exponent.as_ref().is_none_or(|value| *value >= 13 && *value <= 20)
             && self
-                .fraction
+                .below
+                .as_ref()
+                .is_none_or(|value| *value >= -9000000000000000000 && *value <= -1)
+            && self
+                .huge
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value >= Number::decimal(-15, 1)
-                        && *value <= Number::decimal(15, 1)
+                    value.is_integer() && *value >= Number::literal("1e19")
                 }) && self.byte.as_ref().is_none_or(|value| value.is_valid())
     }
 }

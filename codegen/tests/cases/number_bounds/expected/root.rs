@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 3935f2f7a8206dac
+//! * `input.json` sha256 5b7ad8a58f718675
 
 pub mod models;
 pub mod schemas;

@@ -16,13 +16,16 @@ pub const fn validator(row: u32) -> Validator {
 #[rustfmt::skip]
 pub static TABLES: Tables = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("byte", SchemaId(6)), ("closed", SchemaId(2)), ("count", SchemaId(3)), ("fraction", SchemaId(4)), ("open", SchemaId(1)), ("unsigned", SchemaId(5))])] },
+        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("below", SchemaId(7)), ("byte", SchemaId(9)), ("closed", SchemaId(2)), ("count", SchemaId(3)), ("exponent", SchemaId(6)), ("fraction", SchemaId(4)), ("huge", SchemaId(8)), ("open", SchemaId(1)), ("unsigned", SchemaId(5))])] },
         Schema { resource: 0, location: "/properties/open", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(1))] },
         Schema { resource: 0, location: "/properties/closed", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(1, 1)), Keyword::Maximum(Number::decimal(3, 1))] },
         Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(10))] },
         Schema { resource: 0, location: "/properties/fraction", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-15, 1)), Keyword::Maximum(Number::decimal(15, 1))] },
         Schema { resource: 0, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("18446744073709551615"))] },
-        Schema { resource: 0, location: "/properties/byte", keywords: &[Keyword::Ref(SchemaId(7))] },
+        Schema { resource: 0, location: "/properties/exponent", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1.25e1")), Keyword::ExclusiveMaximum(Number::literal("205e-1"))] },
+        Schema { resource: 0, location: "/properties/below", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("-9e18")), Keyword::ExclusiveMaximum(Number::literal("-1e-9"))] },
+        Schema { resource: 0, location: "/properties/huge", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
+        Schema { resource: 0, location: "/properties/byte", keywords: &[Keyword::Ref(SchemaId(10))] },
         Schema { resource: 0, location: "/$defs/byte", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(255))] },
     ],
     resources: &[

@@ -35,7 +35,7 @@ pub static TABLES: Tables = Tables {
 
 /// `^(?:[a-z0-9]|[a-z0-9][a-z0-9-]*[a-z0-9])$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^(?:[a-z0-9]|[a-z0-9][a-z0-9-]*[a-z0-9])$", program: pattern::Program::Nfa(pattern::Nfa { start: true, instructions: &[pattern::Instruction::Assert(pattern::Look::Start), pattern::Instruction::Split(2, 4), pattern::Instruction::Char(0), pattern::Instruction::Jump(9), pattern::Instruction::Char(0), pattern::Instruction::Split(6, 8), pattern::Instruction::Char(1), pattern::Instruction::Jump(5), pattern::Instruction::Char(0), pattern::Instruction::Assert(pattern::Look::End), pattern::Instruction::Match], classes: &[pattern::Class { ascii: 0x7fffffe0000000003ff000000000000, ranges: &[] }, pattern::Class { ascii: 0x7fffffe0000000003ff200000000000, ranges: &[] }] }) };
+pub(super) static PATTERN_0: Pattern = Pattern { source: "^(?:[a-z0-9]|[a-z0-9][a-z0-9-]*[a-z0-9])$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('-', 1), ('.', 0), ('0', 2), (':', 0), ('a', 2), ('{', 0)], 3, 9, 9, &[0, 0, 0, 3, 3, 3, 0, 12, 6, 0, 0, 6, 0, 12, 6])) };
 
 /// `^.$`
 #[rustfmt::skip]
@@ -43,7 +43,7 @@ pub(super) static PATTERN_1: Pattern = Pattern { source: "^.$", program: pattern
 
 /// `^[^\s,;]+(, [^\s,;]+)*$`
 #[rustfmt::skip]
-pub(super) static PATTERN_2: Pattern = Pattern { source: "^[^\\s,;]+(, [^\\s,;]+)*$", program: pattern::Program::Nfa(pattern::Nfa { start: true, instructions: &[pattern::Instruction::Assert(pattern::Look::Start), pattern::Instruction::Char(0), pattern::Instruction::Split(1, 3), pattern::Instruction::Split(4, 9), pattern::Instruction::Char(1), pattern::Instruction::Char(2), pattern::Instruction::Char(0), pattern::Instruction::Split(6, 8), pattern::Instruction::Jump(3), pattern::Instruction::Assert(pattern::Look::End), pattern::Instruction::Match], classes: &[pattern::Class { ascii: 0xfffffffffffffffff7ffeffeffffc1ff, ranges: &[('\u{80}', '\u{9f}'), ('¡', 'ᙿ'), ('ᚁ', '\u{1fff}'), ('\u{200b}', '‧'), ('\u{202a}', '\u{202e}'), ('‰', '⁞'), ('\u{2060}', '⿿'), ('、', '\u{fefe}'), ('\u{ff00}', '\u{10ffff}')] }, pattern::Class { ascii: 0x100000000000, ranges: &[] }, pattern::Class { ascii: 0x100000000, ranges: &[] }] }) };
+pub(super) static PATTERN_2: Pattern = Pattern { source: "^[^\\s,;]+(, [^\\s,;]+)*$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('\t', 1), ('\u{e}', 0), (' ', 2), ('!', 0), (',', 3), ('-', 0), (';', 1), ('<', 0), ('\u{a0}', 1), ('¡', 0), ('\u{1680}', 1), ('ᚁ', 0), ('\u{2000}', 1), ('\u{200b}', 0), ('\u{2028}', 1), ('\u{202a}', 0), ('\u{202f}', 1), ('‰', 0), ('\u{205f}', 1), ('\u{2060}', 0), ('\u{3000}', 1), ('、', 0), ('\u{feff}', 1), ('\u{ff00}', 0)], 4, 12, 12, &[0, 0, 0, 0, 4, 4, 4, 4, 8, 0, 0, 16, 8, 0, 0, 0, 0, 0, 12, 0])) };
 
 /// `^\d{3}$`
 #[rustfmt::skip]

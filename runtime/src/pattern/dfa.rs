@@ -1,0 +1,85 @@
+//! A deterministic program: one step of a table for each character.
+
+/// A table of states. Each row has the next state for every class of characters.
+///
+/// States are named by where their row begins. Row 0 is where the pattern cannot be found any more,
+/// row 1 where it has been found; then come the states in which it is found if the text ends there.
+#[derive(Debug, Clone, Copy)]
+pub struct Dfa {
+    /// The class of each ASCII character.
+    ascii: [u8; 128],
+    /// The first character of each run of one class and that class, ascending from `'\0'`.
+    runs: &'static [(char, u8)],
+    /// How long a row is.
+    stride: u16,
+    start: u16,
+    /// The first state in which the pattern is not found if the text ends.
+    open: u16,
+    next: &'static [u16],
+}
+
+impl Dfa {
+    /// `runs` has the first character of each run of one class, ascending from `'\0'`; `next` has the
+    /// rows, each of `stride` states; `open` is the first row in which a text must not end.
+    #[must_use]
+    pub const fn new(
+        runs: &'static [(char, u8)],
+        stride: u16,
+        start: u16,
+        open: u16,
+        next: &'static [u16],
+    ) -> Self {
+        let mut ascii = [0; 128];
+        let (mut at, mut code) = (0, 0);
+        while code < ascii.len() {
+            while at + 1 < runs.len() && runs[at + 1].0 as usize <= code {
+                at += 1;
+            }
+            if at < runs.len() {
+                ascii[code] = runs[at].1;
+            }
+            code += 1;
+        }
+        Self { ascii, runs, stride, start, open, next }
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        let mut state = self.start;
+        let mut bytes = text.as_bytes().iter();
+        while state > self.stride {
+            let Some(&byte) = bytes.next() else { return state < self.open };
+            let Some(&class) = self.ascii.get(usize::from(byte)) else {
+                let at = text.len() - bytes.len() - 1;
+                return self.is_match_from(text, at, state);
+            };
+            state = self.step(state, class);
+        }
+        state == self.stride
+    }
+
+    /// The same from a character on that is not ASCII.
+    #[inline(never)]
+    fn is_match_from(&self, text: &str, at: usize, mut state: u16) -> bool {
+        for c in text.get(at..).unwrap_or_default().chars() {
+            let class = match self.ascii.get(c as usize) {
+                Some(class) => *class,
+                None => self.wide(c),
+            };
+            state = self.step(state, class);
+            if state <= self.stride {
+                return state == self.stride;
+            }
+        }
+        state < self.open
+    }
+
+    #[inline]
+    fn step(&self, state: u16, class: u8) -> u16 {
+        self.next.get(usize::from(state) + usize::from(class)).copied().unwrap_or(0)
+    }
+
+    fn wide(&self, c: char) -> u8 {
+        let after = self.runs.partition_point(|&(first, _)| first <= c);
+        after.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |&(_, class)| class)
+    }
+}

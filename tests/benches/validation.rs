@@ -1,0 +1,201 @@
+//! Checking documents, refusing them, and from bytes to a checked value; the `jsonschema` crate and
+//! serde's derive beside ours, in the same run.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+
+#[path = "validation/derived.rs"]
+mod derived;
+#[path = "validation/documents.rs"]
+mod documents;
+
+use std::{fs, hint::black_box};
+
+use contract_runtime::{Contract, Json};
+use divan::{Bencher, counter::BytesCount};
+use documents::{ChangeSet, Document, Page, Tombstones};
+use exchange_api::types::{StockPage, Timestamp};
+use exchange_tests::schemas;
+use serde::Deserialize;
+
+fn main() {
+    divan::main();
+}
+
+/// The independent judge of the same schema files.
+fn oracle(location: &str) -> jsonschema::Validator {
+    let mut registry = jsonschema::Registry::new();
+    for entry in fs::read_dir(schemas().join("exchange/v1")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let uri = schema["$id"].as_str().unwrap().to_owned();
+        registry = registry.add(uri, schema).unwrap();
+    }
+    let registry = registry.prepare().unwrap();
+    let reference = serde_json::json!({ "$ref": location });
+    jsonschema::options().with_registry(&registry).build(&reference).unwrap()
+}
+
+fn oracle_of<D: Document>() -> jsonschema::Validator {
+    oracle(&D::Type::VALIDATOR.location())
+}
+
+#[divan::bench_group]
+mod check {
+    use super::*;
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn typed<D: Document>(bencher: Bencher) {
+        let value = D::Type::parse_valid(D::text().as_bytes()).unwrap();
+        bencher.bench_local(|| black_box(&value).validate());
+    }
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn tables<D: Document>(bencher: Bencher) {
+        let value = Json::parse(D::text().as_bytes()).unwrap();
+        assert!(D::Type::VALIDATOR.is_valid(&value));
+        bencher.bench_local(|| D::Type::VALIDATOR.is_valid(black_box(&value)));
+    }
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn jsonschema<D: Document>(bencher: Bencher) {
+        let (validator, value) = (oracle_of::<D>(), serde_json::from_str(&D::text()).unwrap());
+        assert!(validator.is_valid(&value));
+        bencher.bench_local(|| validator.is_valid(black_box(&value)));
+    }
+}
+
+/// What an attacker buys: a body with something wrong in every entry, all of it explained.
+#[divan::bench_group]
+mod refuse_from_bytes {
+    use super::*;
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn ours<D: Document>(bencher: Bencher) {
+        let text = D::broken();
+        bencher
+            .counter(BytesCount::new(text.len()))
+            .bench_local(|| D::Type::parse_valid(black_box(text.as_bytes())).map(|_| ()).unwrap_err());
+    }
+
+    /// The errors with pointer and keyword location, which is what an answer needs of them.
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn jsonschema<D: Document>(bencher: Bencher) {
+        let (text, validator) = (D::broken(), oracle_of::<D>());
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
+            let found: Vec<_> = validator
+                .iter_errors(&value)
+                .map(|error| (error.instance_path().to_string(), error.schema_path().to_string()))
+                .collect();
+            assert!(found.len() >= 500);
+            found
+        });
+    }
+}
+
+#[divan::bench_group]
+mod bytes_to_checked_value {
+    use super::*;
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn ours<D: Document>(bencher: Bencher) {
+        let text = D::text();
+        bencher
+            .counter(BytesCount::new(text.len()))
+            .bench_local(|| D::Type::parse_valid(black_box(text.as_bytes())).map(|_| ()).unwrap());
+    }
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn value_and_jsonschema<D: Document>(bencher: Bencher) {
+        let (text, validator) = (D::text(), oracle_of::<D>());
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
+            assert!(validator.is_valid(&value));
+            value
+        });
+    }
+
+    #[divan::bench(types = [ChangeSet, Page, Tombstones])]
+    fn parsing_alone<D: Document>(bencher: Bencher) {
+        let text = D::text();
+        bencher
+            .counter(BytesCount::new(text.len()))
+            .bench_local(|| D::Type::parse(black_box(text.as_bytes())).unwrap());
+    }
+
+    #[divan::bench]
+    fn value_jsonschema_from_value(bencher: Bencher) {
+        let (text, validator) = (ChangeSet::text(), oracle_of::<ChangeSet>());
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
+            assert!(validator.is_valid(&value));
+            derived::ChangeSet::deserialize(value).unwrap()
+        });
+    }
+
+    #[divan::bench]
+    fn derive_tagged_without_any_check(bencher: Bencher) {
+        let text = ChangeSet::text();
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            serde_json::from_slice::<derived::ChangeSet>(black_box(text.as_bytes())).unwrap()
+        });
+    }
+
+    #[divan::bench]
+    fn derive_plain_without_any_check(bencher: Bencher) {
+        let text = ChangeSet::text();
+        bencher.counter(BytesCount::new(text.len())).bench_local(|| {
+            serde_json::from_slice::<derived::PlainChangeSet>(black_box(text.as_bytes())).unwrap()
+        });
+    }
+}
+
+/// One text against one pattern, through the tables and through `jsonschema`.
+#[divan::bench_group]
+mod pattern {
+    use super::*;
+
+    const TIMESTAMP: &str = "2025-11-20T18:04:09.123456Z";
+    const CURSOR: &str = "f:0190a1:77:0190a2f0-5e0f-7cc1-9d5e-0a1b2c3d4e5f";
+
+    fn cursor() -> contract_runtime::schema::Validator {
+        let page = StockPage::parse(br#"{"items":[],"removed":[],"nextCursor":"a","hasMore":true}"#).unwrap();
+        validator_of(&page.next_cursor)
+    }
+
+    fn validator_of<T: Contract>(_: &T) -> contract_runtime::schema::Validator {
+        T::VALIDATOR
+    }
+
+    fn ours(bencher: Bencher, validator: contract_runtime::schema::Validator, text: &str) {
+        let value = Json::from(text);
+        assert!(validator.is_valid(&value));
+        bencher.bench_local(|| validator.is_valid(black_box(&value)));
+    }
+
+    fn theirs(bencher: Bencher, location: &str, text: &str) {
+        let (validator, value) = (oracle(location), serde_json::Value::from(text));
+        assert!(validator.is_valid(&value));
+        bencher.bench_local(|| validator.is_valid(black_box(&value)));
+    }
+
+    #[divan::bench]
+    fn timestamp_ours(bencher: Bencher) {
+        ours(bencher, Timestamp::VALIDATOR, TIMESTAMP);
+    }
+
+    #[divan::bench]
+    fn timestamp_jsonschema(bencher: Bencher) {
+        theirs(bencher, &Timestamp::VALIDATOR.location(), TIMESTAMP);
+    }
+
+    #[divan::bench]
+    fn cursor_ours(bencher: Bencher) {
+        ours(bencher, cursor(), CURSOR);
+    }
+
+    #[divan::bench]
+    fn cursor_jsonschema(bencher: Bencher) {
+        theirs(bencher, &cursor().location(), CURSOR);
+    }
+}
