@@ -284,10 +284,13 @@ pub struct Table {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClientConfig {
-    /// Header parameters that the transport supplies.
+    /// Header and cookie parameters that the transport supplies: they are no arguments.
     pub transport_headers: Vec<String>,
     /// Whether operations that no client can call are left out with a warning.
     pub skip_unsupported: bool,
+    /// Members of refusals (`code`, an id) whose text an error's `Display` shows. None unless they
+    /// are named: what a refusal holds may be secret.
+    pub shown: Vec<String>,
 }
 
 /// `[operations]`
@@ -297,8 +300,15 @@ pub struct OperationConfig {
     /// The header whose presence makes an operation idempotent.
     pub idempotency_header: Option<String>,
     /// Headers that no handler sees or writes, since something around it does: parameters of
-    /// requests, headers of responses.
+    /// requests, headers of responses. Clients leave them to their transport.
     pub hidden_headers: Vec<String>,
+    /// Operations that only read, whatever their method, by `operationId`.
+    pub safe: Vec<String>,
+    /// Operations of which a second sending changes nothing more, whatever their method.
+    pub idempotent: Vec<String>,
+    /// Operations whose bodies and successes are bytes on both sides: what has to be passed on as
+    /// it is.
+    pub raw: Vec<String>,
     /// The operations and webhooks that are generated, with the schemas that they reach; all of
     /// them when the list is empty.
     pub include: Vec<Selection>,

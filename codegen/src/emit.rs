@@ -345,32 +345,20 @@ fn wrap(outer: TokenStream, inner: &TokenStream) -> TokenStream {
 }
 
 impl RustTypes for Emitter<'_> {
-    fn rust_type(&self, schema: SchemaId) -> TokenStream {
-        full_type(self.shapes, self.shapes.of(schema))
+    fn rust_type(&self, ty: &TypeRef) -> TokenStream {
+        full_type(self.shapes, ty)
     }
 
-    fn is_scalar(&self, schema: SchemaId) -> bool {
-        fn scalar(shapes: &Shapes, ty: &TypeRef) -> bool {
-            match ty {
-                TypeRef::Bool | TypeRef::Int(_) | TypeRef::Number | TypeRef::String => true,
-                TypeRef::Named(id) => match &shapes.get(*id).body {
-                    Body::Enum(_) => true,
-                    Body::Newtype(inner) => scalar(shapes, inner),
-                    _ => false,
-                },
-                _ => false,
-            }
+    fn name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str> {
+        match ty {
+            TypeRef::Named(id) => Some(&self.shapes.get(*id).name),
+            _ => None,
         }
-        scalar(self.shapes, self.shapes.of(schema))
     }
 
-    fn validator(&self, schema: SchemaId) -> Option<TokenStream> {
+    fn validator(&self, schema: SchemaId) -> TokenStream {
         let row = row_literal(self.tables.row_of(schema));
-        Some(quote!(super::schemas::validator(#row)))
-    }
-
-    fn is_contract(&self, schema: SchemaId) -> bool {
-        matches!(self.shapes.of(schema), TypeRef::Named(_))
+        quote!(super::schemas::validator(#row))
     }
 }
 

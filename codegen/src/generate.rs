@@ -22,20 +22,23 @@ pub use self::{
 pub use crate::reading::Reading as Contract;
 use crate::{
     api::Api,
+    calls,
     client::client,
     config::{Builders, Config, ConfigFile, Table, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{self, Sources, load},
-    lower::{ClientOptions, Loss},
+    lower::{self, Loss},
     names,
     naming::Names,
-    operations::{self, Side},
+    operations,
+    plan::{Given, Plan, Side, plan},
     prune::{Settled, prune},
     reading::Reading,
     registry::registry,
     render::{Files, Gate, Module, Part},
     resolve::{self, ResolveOptions, resolve},
+    schema::Graph,
     server::server,
     shape::{Body, Shapes, TypeId, TypeRef, shape},
     stack::deep,
@@ -239,25 +242,19 @@ impl Project {
             modules.add(schemas, Source::Generator, &self.config, &mut diagnostics);
             let output = &self.config.output;
             for side in [Side::Paths, Side::Webhooks] {
-                let what = operations::Contract {
-                    graph,
-                    api,
-                    types: &emitter,
-                    config: &self.config.operations,
-                    side,
-                };
-                if what.operations().is_empty() || !(output.client || output.server) {
+                let plan = plan(self.given(&contract), side, &mut diagnostics);
+                if plan.calls.is_empty() || !(output.client || output.server) {
                     continue;
                 }
-                step(&format!(
-                    "writing {} {}",
-                    what.operations().len(),
-                    match side {
-                        Side::Paths => "operations",
-                        Side::Webhooks => "webhooks",
-                    }
-                ));
-                for (name, doc, tokens, feature) in self.calls(what, &mut losses, &mut diagnostics) {
+                let what = match side {
+                    Side::Paths => "operations",
+                    Side::Webhooks => "webhooks",
+                };
+                step(&format!("writing {} {what}", plan.calls.len()));
+                if side == Side::Paths && output.client {
+                    losses = lower::lower(&plan, graph, shapes).losses;
+                }
+                for (name, doc, tokens, feature) in self.calls(&plan, graph, &emitter, &mut diagnostics) {
                     let module = Module::new(name, lines(doc), &tokens).behind(gate(feature));
                     modules.add(module, Source::Generator, &self.config, &mut diagnostics);
                 }
@@ -284,71 +281,71 @@ impl Project {
         Ok(Generated { files, contract, losses })
     }
 
+    /// What is decided about the operations of one side.
+    #[must_use]
+    pub fn plan<'a>(&'a self, contract: &'a Reading, side: Side, diagnostics: &mut Diagnostics) -> Plan<'a> {
+        plan(self.given(contract), side, diagnostics)
+    }
+
+    fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
+        Given {
+            graph: &contract.graph,
+            shapes: &contract.shapes,
+            api: &contract.api,
+            operations: &self.config.operations,
+            client: &self.config.client,
+            implied_objects: contract.options.implied_objects,
+        }
+    }
+
     /// The modules of the operations of one side: name, documentation, code, feature.
     fn calls(
         &self,
-        what: operations::Contract<'_>,
-        losses: &mut Vec<Loss>,
+        plan: &Plan<'_>,
+        graph: &Graph,
+        types: &Emitter<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Vec<(&'static str, &'static str, TokenStream, Option<&'static str>)> {
         let output = &self.config.output;
-        let (operations, webhooks) = (what.side == Side::Paths, what.side == Side::Webhooks);
-        let mut out = Vec::new();
-        let table = operations::operations(what, diagnostics);
-        out.push(match what.side {
-            Side::Paths => ("operations", "The operations of the contract.", table, None),
-            Side::Webhooks => ("webhooks", "The webhooks and callbacks of the contract.", table, None),
-        });
+        let paths = plan.side == Side::Paths;
         let both = match (output.client, output.server) {
             (true, true) => Some("client,server"),
             (true, false) => Some("client"),
-            (false, true) => Some("server"),
-            (false, false) => return out,
+            (false, _) => Some("server"),
         };
-        if let Some(tokens) = operations::bodies(what) {
-            let name = if operations { "bodies" } else { "webhook_bodies" };
-            out.push((name, "Request bodies of several media types, or of parts.", tokens, both));
+        let mut out = Vec::new();
+        let about = if paths {
+            "The operations of the contract."
+        } else {
+            "The webhooks and callbacks of the contract."
+        };
+        out.push((plan.side.table().0, about, operations::operations(plan, graph, types), None));
+        if let Some(tokens) = operations::bodies(plan, graph, types) {
+            let about = "Request bodies of several media types, or of parts.";
+            out.push((plan.side.bodies(), about, tokens, both));
         }
+        if let Some(tokens) = calls::answers(plan, types) {
+            let about = "Answers and refusals of several types.";
+            out.push((plan.side.answers(), about, tokens, both));
+        }
+        let about = "What each operation is asked, in types that client and server share.";
+        out.push((plan.side.calls(), about, calls::calls(plan, graph, types), both));
         if output.server {
-            let tokens = server(what, diagnostics);
-            out.push(match what.side {
-                Side::Paths => (
-                    "server",
-                    "The server interface: a trait, and the router that calls it.",
-                    tokens,
-                    Some("server"),
-                ),
-                Side::Webhooks => (
-                    "webhook_server",
-                    "What receives webhooks: a trait, and the router that calls it.",
-                    tokens,
-                    Some("server"),
-                ),
-            });
+            let (name, about) = match plan.side {
+                Side::Paths => ("server", "The server interface: a trait, and the router that calls it."),
+                Side::Webhooks => {
+                    ("webhook_server", "What receives webhooks: a trait, and the router that calls it.")
+                }
+            };
+            out.push((name, about, server(plan, types), Some("server")));
         }
         if output.client {
-            let options = ClientOptions::from(&self.config.client);
-            match client(what.api, what.graph, what.types, &options, what.side) {
-                Ok(module) => {
-                    losses.extend(module.losses.into_iter().filter(|_| !webhooks));
-                    diagnostics.append(module.diagnostics);
-                    out.push(match what.side {
-                        Side::Paths => (
-                            "client",
-                            "The client: one method for each operation.",
-                            module.tokens,
-                            Some("client"),
-                        ),
-                        Side::Webhooks => (
-                            "webhook_client",
-                            "The sender of webhooks: one method for each.",
-                            module.tokens,
-                            Some("client"),
-                        ),
-                    });
-                }
-                Err(problems) => diagnostics.append(problems),
-            }
+            let (name, about) = match plan.side {
+                Side::Paths => ("client", "The client: one method for each operation."),
+                Side::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
+            };
+            let tokens = client(plan, graph, types, &self.config.client, diagnostics);
+            out.push((name, about, tokens, Some("client")));
         }
         out
     }

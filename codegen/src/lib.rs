@@ -13,13 +13,14 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 //!
-//! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`tables`],
-//! [`emit`] with [`operations`], [`server`], [`registry`], [`lower`], [`client`] and
-//! [`refine`], then [`render`] and [`mod@write`]. [`generate`] runs them all; names are settled in
+//! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`plan`],
+//! [`tables`], [`emit`] with [`operations`], [`calls`], [`client`], [`server`] and [`registry`], then
+//! [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs them all; names are settled in
 //! [`naming`], before a part of a contract is taken. [`init`] writes a first `codegen.toml`.
 
 pub mod api;
 pub mod arena;
+pub mod calls;
 pub mod client;
 pub mod config;
 pub mod diagnostics;
@@ -36,6 +37,7 @@ pub mod operations;
 pub mod options;
 mod package;
 pub mod pattern;
+pub mod plan;
 pub mod proof;
 pub mod prune;
 pub mod reading;

@@ -1,63 +1,27 @@
 //! The generated module `operations`: what the contract says of each operation, as a table.
-//!
-//! ```text
-//! Api ──► plan (names, parameters, bodies; what is refused) ──► table, OperationId, Scope
-//!                                                        └────► server interface
-//! ```
 
 mod bodies;
-mod multipart;
-mod order;
-mod parameters;
-mod plan;
-mod reason;
+mod rows;
 mod strings;
-mod types;
 
-use contract_runtime::Json;
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::quote;
+use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use bodies::{BodyPlan, BodyVariant, ContentPlan, Format, is_json, is_text, subtype};
-pub(crate) use plan::{ParameterPlan, Plan, plan, validator, validator_option};
-pub(crate) use reason::reason;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+pub use bodies::bodies;
+pub(crate) use bodies::whole_type;
 pub(crate) use strings::{StringEnum, StringValue};
-pub use types::bodies;
 
 use crate::{
-    api::{Api, Operation, ParameterIn},
-    config::OperationConfig,
-    diagnostics::Diagnostics,
+    api::{Operation, Status},
     emit::{ident, markdown},
     names,
+    plan::{Answers, Call, Outcome, Payload, Plan, Repeat, Row, Side},
     rust_types::RustTypes,
     schema::Graph,
 };
-
-/// What the operations of a contract are read from.
-#[derive(Clone, Copy)]
-pub struct Contract<'a> {
-    /// All schemas.
-    pub graph: &'a Graph,
-    /// All operations.
-    pub api: &'a Api,
-    /// The types of the schemas.
-    pub types: &'a dyn RustTypes,
-    /// What the contract does not say.
-    pub config: &'a OperationConfig,
-    /// Which of its operations.
-    pub side: Side,
-}
-
-/// Which operations of a contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Side {
-    /// Those below `paths`, which clients call.
-    #[default]
-    Paths,
-    /// Those below `webhooks`, and callbacks, which the interface itself calls.
-    Webhooks,
-}
+use rows::Rows;
 
 impl Side {
     /// The module of request bodies.
@@ -65,6 +29,22 @@ impl Side {
         match self {
             Self::Paths => "bodies",
             Self::Webhooks => "webhook_bodies",
+        }
+    }
+
+    /// The module of what each call is asked.
+    pub(crate) const fn calls(self) -> &'static str {
+        match self {
+            Self::Paths => "calls",
+            Self::Webhooks => "webhook_calls",
+        }
+    }
+
+    /// The module of answers and refusals of several types.
+    pub(crate) const fn answers(self) -> &'static str {
+        match self {
+            Self::Paths => "answers",
+            Self::Webhooks => "webhook_answers",
         }
     }
 
@@ -77,55 +57,40 @@ impl Side {
     }
 }
 
-impl<'a> Contract<'a> {
-    /// The operations of its side.
-    pub(crate) fn operations(&self) -> &'a [Operation] {
-        match self.side {
-            Side::Paths => &self.api.operations,
-            Side::Webhooks => &self.api.webhooks,
-        }
-    }
-}
-
-impl std::fmt::Debug for Contract<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Contract").field("api", self.api).finish_non_exhaustive()
-    }
+/// Which of the runtime's types a table names.
+#[derive(Default)]
+struct Used {
+    operation: BTreeSet<&'static str>,
+    parameters: BTreeSet<&'static str>,
+    types: bool,
 }
 
 /// Writes the module `operations` (or `webhooks`), a direct child of the generated root.
-///
-/// `diagnostics` gets an error for two operations at one place.
-pub fn operations(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStream {
-    let plans = plan(contract);
-    let order = match contract.side {
-        Side::Paths => order::order(contract.operations(), diagnostics),
-        // Their paths are names; where each is received is the receiver's choice.
-        Side::Webhooks => (0..plans.len()).collect(),
-    };
-    let order = order.into_iter().map(proc_macro2::Literal::usize_unsuffixed);
-    let shared = Shared::of(&plans);
-    let rows: Vec<TokenStream> = plans.iter().map(|plan| row(plan, &shared)).collect();
-    let consts = shared.items();
-    let imports = imports(&quote!(#consts #(#rows)*));
-    let (_, id) = contract.side.table();
-    let (every, list) = match contract.side {
+pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStream {
+    let order = plan.order.iter().map(|&index| Literal::usize_unsuffixed(index));
+    let mut rows = Rows { graph, types, used: Used::default() };
+    let shared = Shared::of(plan);
+    let consts = shared.items(&mut rows);
+    let table: Vec<TokenStream> = plan.calls.iter().map(|call| row(call, &shared, &mut rows)).collect();
+    let imports = imports(&rows.used);
+    let (_, id) = plan.side.table();
+    let (every, list) = match plan.side {
         Side::Paths => ("operations", "OPERATIONS"),
         Side::Webhooks => ("webhooks and callbacks", "WEBHOOKS"),
     };
     let ids = StringEnum {
         name: id,
         doc: vec![format!("The {every}, by `operationId`.")],
-        values: plans.iter().map(|plan| value(plan)).collect(),
+        values: plan.calls.iter().map(value).collect(),
     };
     let ids = ids.tokens(false);
-    let scopes = (contract.side == Side::Paths).then(|| scopes(contract.api));
+    let scopes = scopes(plan);
     let (id, list) = (ident(id), ident(list));
-    let about = format!(
-        " Every {}, in the order of the contract.",
-        every.trim_end_matches('s').replace("webhooks and callback", "webhook and callback")
-    );
-    let search = match contract.side {
+    let about = match plan.side {
+        Side::Paths => " Every operation, in the order of the contract.",
+        Side::Webhooks => " Every webhook and callback, in the order of the contract.",
+    };
+    let search = match plan.side {
         Side::Paths => " Every operation, to search by id or by method and path.",
         Side::Webhooks => " Every webhook and callback, to search by id; their paths are their names.",
     };
@@ -135,7 +100,7 @@ pub fn operations(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> Toke
         #consts
 
         #[doc = #about]
-        pub static #list: &[Operation] = &[#(#rows),*];
+        pub static #list: &[Operation] = &[#(#table),*];
 
         #[doc = #search]
         pub const TABLE: Operations = Operations::new(#list, &[#(#order),*]);
@@ -148,118 +113,104 @@ pub fn operations(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> Toke
             pub const fn operation(self) -> &'static Operation {
                 &#list[self as usize]
             }
+
+            /// The id of an operation of this table.
+            #[must_use]
+            pub fn of(operation: &Operation) -> Option<Self> {
+                operation.id.parse().ok()
+            }
         }
 
         #scopes
     }
 }
 
-/// The imports that the table needs.
-fn imports(table: &TokenStream) -> TokenStream {
-    let used = |names: &[&str]| -> Vec<_> {
-        names.iter().filter(|name| mentions(table, name)).map(|name| ident(name)).collect()
-    };
-    let operation = used(&["Body", "Content", "Format"]);
-    let more = used(&["Part", "PartForm", "Parts"]);
-    let parameters = used(&["Parameter", "Scalar", "Shape", "Style"]);
-    let parameters =
-        (!parameters.is_empty()).then(|| quote!(use ::contract_runtime::parameters::{#(#parameters),*};));
-    let types = mentions(table, "Types").then(|| {
+fn imports(used: &Used) -> TokenStream {
+    let operation = used.operation.iter().copied().chain(["Operation", "Operations"]);
+    let operation: BTreeSet<&str> = operation.collect();
+    let operation = operation.into_iter().map(ident);
+    let parameters = (!used.parameters.is_empty()).then(|| {
+        let parameters = used.parameters.iter().map(|name| ident(name));
+        quote!(use ::contract_runtime::parameters::{#(#parameters),*};)
+    });
+    let types = used.types.then(|| {
         quote!(
             use ::contract_runtime::schema::Types;
         )
     });
     quote! {
-        use ::contract_runtime::operation::{#(#operation,)* Operation, Operations, #(#more),*};
+        use ::contract_runtime::operation::{#(#operation),*};
         #parameters
         #types
     }
 }
 
-pub(crate) fn mentions(tokens: &TokenStream, name: &str) -> bool {
-    tokens.clone().into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == name,
-        TokenTree::Group(group) => mentions(&group.stream(), name),
-        _ => false,
-    })
-}
-
 /// Parameters that several operations have alike, as constants.
-struct Shared(Vec<(String, TokenStream, Ident)>);
+struct Shared<'p>(BTreeMap<&'p Row, Ident>);
 
-impl Shared {
-    fn of(plans: &[Plan<'_>]) -> Self {
-        let mut counts: Vec<(String, TokenStream, &str, usize)> = Vec::new();
-        for parameter in plans.iter().flat_map(|plan| &plan.parameters) {
-            let tokens = parameter.tokens();
-            let text = tokens.to_string();
-            match counts.iter_mut().find(|(known, ..)| *known == text) {
-                Some((.., count)) => *count += 1,
-                None => counts.push((text, tokens, &parameter.parameter.name, 1)),
+impl<'p> Shared<'p> {
+    fn of(plan: &'p Plan<'_>) -> Self {
+        let mut counts: BTreeMap<&Row, usize> = BTreeMap::new();
+        // In the order of the contract, by which names that clash are numbered.
+        let mut order: Vec<&Row> = Vec::new();
+        for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
+            let count = counts.entry(&parameter.row).or_default();
+            *count += 1;
+            if *count == 2 {
+                order.push(&parameter.row);
             }
         }
-        counts.retain(|(.., count)| *count > 1);
-        let wires: Vec<&str> = counts.iter().map(|(_, _, wire, _)| *wire).collect();
+        let wires: Vec<&str> = order.iter().map(|row| row.name.as_str()).collect();
         let mut names: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
         names::make_distinct(&wires, &mut names);
-        let named = counts.iter().zip(names).map(|((text, tokens, ..), name)| {
+        let named = order.into_iter().zip(names).map(|(row, name)| {
             let name = name.trim_end_matches('_').to_uppercase();
             // Apart from the table's own names.
-            (text.clone(), tokens.clone(), quote::format_ident!("{name}_PARAMETER"))
+            (row, format_ident!("{name}_PARAMETER"))
         });
         Self(named.collect())
     }
 
-    fn items(&self) -> TokenStream {
-        let items = self.0.iter().map(|(_, tokens, name)| quote!(const #name: Parameter = #tokens;));
-        quote!(#(#items)*)
-    }
-
-    fn reference(&self, parameter: &ParameterPlan<'_>) -> TokenStream {
-        let tokens = parameter.tokens();
-        let text = tokens.to_string();
-        match self.0.iter().find(|(known, ..)| *known == text) {
-            Some((.., name)) => quote!(#name),
-            None => tokens,
-        }
+    fn items(&self, rows: &mut Rows<'_>) -> TokenStream {
+        let items = self.0.iter().map(|(row, name)| {
+            let tokens = rows.parameter(row);
+            quote!(const #name: Parameter = #tokens;)
+        });
+        items.collect()
     }
 }
 
-fn value(plan: &Plan<'_>) -> StringValue {
-    let Operation { id, method, path, summary, .. } = plan.operation;
-    let mut doc = vec![format!("`{method} {path}`")];
-    doc.extend(summary.as_deref().map(sentence));
-    doc.reverse();
-    StringValue { wire: id.clone(), name: plan.type_name.clone(), doc }
+fn value(call: &Call<'_>) -> StringValue {
+    let mut doc: Vec<String> = call.operation.summary.as_deref().map(sentence).into_iter().collect();
+    doc.push(format!("`{}`", call.place()));
+    StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-fn row(plan: &Plan<'_>, shared: &Shared) -> TokenStream {
-    let Operation { id, method, path, tags, deprecated, .. } = plan.operation;
-    let summary = plan.operation.summary.as_deref().unwrap_or("");
-    let anonymous = plan.operation.security.is_empty() || plan.operation.security.iter().any(Vec::is_empty);
-    let scopes = alternatives(plan.operation);
-    let idempotent = plan.idempotent;
-    let parameters = plan.parameters.iter().map(|parameter| shared.reference(parameter));
-    let body = match &plan.body {
+fn row(call: &Call<'_>, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream {
+    let Operation { id, method, path, tags, deprecated, servers, .. } = call.operation;
+    let summary = call.operation.summary.as_deref().unwrap_or("");
+    let (anonymous, scopes) = (call.anonymous, &call.scopes);
+    let idempotent = call.repeat == Repeat::Keyed;
+    let repeat = ident(match (call.repeat, method.as_str()) {
+        (Repeat::Safe, _) | (Repeat::Method, "GET" | "HEAD" | "OPTIONS" | "TRACE") => "Safe",
+        (Repeat::Idempotent, _) | (Repeat::Method, "PUT" | "DELETE") => "Idempotent",
+        (Repeat::Keyed, _) => "Keyed",
+        (Repeat::Method, _) => "Once",
+    });
+    rows.used.operation.insert("Repeat");
+    let parameters = call.parameters.iter().map(|parameter| match shared.0.get(&parameter.row) {
+        Some(name) => quote!(#name),
+        None => rows.parameter(&parameter.row),
+    });
+    let parameters: Vec<TokenStream> = parameters.collect();
+    let body = match &call.body {
         Some(body) => {
-            let body = body.tokens();
+            let body = rows.body(body);
             quote!(Some(#body))
         }
         None => quote!(None),
     };
-    let mut success: Vec<u16> = plan
-        .operation
-        .responses
-        .iter()
-        .filter_map(|r| match r.status {
-            crate::api::Status::Code(code) if code < 400 => Some(code),
-            _ => None,
-        })
-        .collect();
-    success.sort_unstable();
-    success.dedup();
-    let success = success.into_iter().map(proc_macro2::Literal::u16_unsuffixed);
-    let servers = &plan.operation.servers;
+    let responses = responses(call, rows);
     quote! {
         Operation {
             id: #id,
@@ -270,65 +221,93 @@ fn row(plan: &Plan<'_>, shared: &Shared) -> TokenStream {
             anonymous: #anonymous,
             scopes: &[#(&[#(#scopes),*]),*],
             idempotent: #idempotent,
+            repeat: Repeat::#repeat,
             deprecated: #deprecated,
             parameters: &[#(#parameters),*],
             body: #body,
-            success: &[#(#success),*],
+            responses: &[#(#responses),*],
             servers: &[#(#servers),*],
         }
     }
 }
 
-/// The alternatives of scopes, each once. None when some alternative asks for no scope.
-fn alternatives(operation: &Operation) -> Vec<Vec<&str>> {
-    let mut all: Vec<Vec<&str>> = Vec::new();
-    for alternative in &operation.security {
-        let mut scopes: Vec<&str> =
-            alternative.iter().flat_map(|(_, scopes)| scopes).map(String::as_str).collect();
-        scopes.sort_unstable();
-        scopes.dedup();
-        if scopes.is_empty() {
-            return Vec::new();
-        }
-        if !all.contains(&scopes) {
-            all.push(scopes);
+/// One row for each status, successes first; what the contract gives no success is `2XX` of any kind.
+fn responses(call: &Call<'_>, rows: &mut Rows<'_>) -> Vec<TokenStream> {
+    let mut out = Vec::new();
+    let mut seen: Vec<Status> = Vec::new();
+    for (answers, outcome) in [(&call.answers, Outcome::Success), (&call.refusals, Outcome::Refusal)] {
+        for case in &answers.cases {
+            // `default` may be both; its row says that it is a success too.
+            if seen.contains(&case.status) {
+                continue;
+            }
+            seen.push(case.status);
+            out.push(response(call, answers, case.status, outcome, rows));
         }
     }
-    all
+    out
 }
 
-/// The enum of scopes: those that security schemes declare, in their order, then those that
-/// operations ask for beside them. Nothing when there are none.
-fn scopes(api: &Api) -> Option<TokenStream> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    let mut add = |scope: &str, doc: Option<&str>| {
-        if !all.iter().any(|(known, _)| known == scope) {
-            let doc = doc.filter(|doc| !doc.is_empty()).map(markdown);
-            all.push((scope.to_owned(), doc.into_iter().collect()));
+fn response(
+    call: &Call<'_>,
+    answers: &Answers,
+    status: Status,
+    outcome: Outcome,
+    rows: &mut Rows<'_>,
+) -> TokenStream {
+    rows.used.operation.extend(["Outcome", "Response", "Statuses"]);
+    let statuses = match status {
+        Status::Code(code) => {
+            let code = Literal::u16_unsuffixed(code);
+            quote!(Code(#code))
         }
+        Status::Range(class) => {
+            let class = Literal::u16_unsuffixed(u16::from(class));
+            quote!(Class(#class))
+        }
+        Status::Default => quote!(Default),
     };
-    for (_, scheme) in &api.security_schemes {
-        let Some(Json::Object(flows)) = scheme.pointer("/flows") else { continue };
-        for (_, flow) in flows.iter() {
-            let Some(Json::Object(scopes)) = flow.pointer("/scopes") else { continue };
-            for (scope, doc) in scopes.iter() {
-                add(scope, doc.as_str());
-            }
-        }
-    }
-    for scope in api.operations.iter().flat_map(alternatives).flatten() {
-        add(scope, None);
-    }
-    if all.is_empty() {
+    let outcome = ident(match outcome {
+        Outcome::Success => "Success",
+        Outcome::Refusal => "Refusal",
+    });
+    // All names of a media type, those too that are read alike.
+    let described = call.operation.responses.iter().find(|response| response.status == status);
+    let cases: Vec<_> = answers.cases.iter().filter(|case| case.status == status).collect();
+    let empty = cases.iter().all(|case| case.payload == Payload::Nothing);
+    let contents: Vec<TokenStream> = match described {
+        Some(described) if !empty => described
+            .content
+            .iter()
+            .map(|media| {
+                let own = cases.iter().find(|case| case.media_type == media.name).or(cases.first());
+                let format = ident(match own.map(|case| &case.payload) {
+                    Some(Payload::Json(_)) => "Json",
+                    Some(Payload::Text) => "Text",
+                    _ => "Bytes",
+                });
+                let schema = media.schema.filter(|_| format == "Json");
+                rows.content(&media.name, &quote!(#format), schema)
+            })
+            .collect(),
+        // Nothing is said, so anything may be there.
+        None => vec![rows.content("*/*", &quote!(Bytes), None)],
+        Some(_) => Vec::new(),
+    };
+    quote!(Response { statuses: Statuses::#statuses, outcome: Outcome::#outcome, content: &[#(#contents),*] })
+}
+
+/// The enum of scopes; nothing when there are none.
+fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
+    if plan.scopes.is_empty() {
         return None;
     }
-    let wires: Vec<&str> = all.iter().map(|(scope, _)| scope.as_str()).collect();
+    let wires: Vec<&str> = plan.scopes.iter().map(|(scope, _)| scope.as_str()).collect();
     let mut variants: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     names::make_distinct(&wires, &mut variants);
-    let values = all.iter().zip(&variants).map(|((wire, doc), name)| StringValue {
-        wire: wire.clone(),
-        name: name.clone(),
-        doc: doc.clone(),
+    let values = plan.scopes.iter().zip(&variants).map(|((wire, doc), name)| {
+        let doc = doc.as_deref().map(markdown).into_iter().collect();
+        StringValue { wire: wire.clone(), name: name.clone(), doc }
     });
     let scopes = StringEnum {
         name: "Scope",
@@ -351,16 +330,3 @@ pub(crate) fn doc(paragraphs: &[String]) -> TokenStream {
     let lines = lines.map(|l| if l.is_empty() { String::new() } else { format!(" {l}") });
     quote!(#(#[doc = #lines])*)
 }
-
-/// As Rust's and the contract's words call a location.
-pub(crate) fn location_name(location: ParameterIn) -> (&'static str, proc_macro2::Ident) {
-    match location {
-        ParameterIn::Path => ("path", ident("Path")),
-        ParameterIn::Query => ("query", ident("Query")),
-        ParameterIn::Header => ("header", ident("Header")),
-        ParameterIn::Cookie => ("cookie", ident("Cookie")),
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests;

@@ -1,10 +1,11 @@
-//! What progenitor makes of the lowered document, compared with the calls.
+//! A second opinion: what progenitor makes of the lowered document, compared with the plan.
 //!
-//! progenitor's scaffolding (client struct, hooks, types, errors, re-exports) is dropped whole;
-//! of each method its decisions are read (`reading`) and compared with the [`Call`]. What does
-//! not compare is an error: of two readings of a contract one is wrong. Nothing of progenitor's
-//! text is passed on.
+//! Asked when somebody wants to know, and in tests; no output depends on it. progenitor's
+//! scaffolding (client struct, hooks, types, errors, re-exports) is dropped whole; of each method
+//! its decisions are read (`reading`) and compared with the [`Call`]. What does not compare is an
+//! error: of two readings of a contract one is wrong.
 
+mod engine;
 mod reading;
 
 use std::{collections::BTreeSet, ops::RangeInclusive};
@@ -12,32 +13,77 @@ use std::{collections::BTreeSet, ops::RangeInclusive};
 use quote::ToTokens;
 
 use crate::{
-    api::{Api, Operation, ParameterIn, Status},
+    api::{ParameterIn, Status},
     diagnostics::{Diagnostic, Diagnostics},
-    lower::{Answers, BodyKind, Call, Lowered, Payload},
+    lower::{Loss, Lowered, LoweredOperation, responses::shown},
+    plan::{Answers, Call, Format, Outcome, Payload, Plan},
 };
 
 use self::reading::{Kind, Reading};
 
-/// What progenitor's output says otherwise than the calls: methods that are missing, unknown,
-/// or that send and read something else.
+/// Runs progenitor over a lowered document. What it refuses is left out of the document and
+/// becomes a loss; where it says something else than the plan is a diagnostic.
 #[must_use]
-pub fn compare(generated: syn::File, api: &Api, lowered: &Lowered) -> Diagnostics {
+pub fn second_opinion(plan: &Plan<'_>, lowered: &mut Lowered) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let generated = match engine::generate(lowered) {
+        Ok(file) => file,
+        Err(failure) => {
+            for (method, reason) in engine::culprits(lowered) {
+                leave_out(plan, lowered, &method, &reason);
+            }
+            match engine::generate(lowered) {
+                Ok(file) => file,
+                Err(_) => {
+                    let message = format!("progenitor cannot carry the operations together: {failure}");
+                    problems.push(Diagnostic::note("client-engine", message));
+                    return problems;
+                }
+            }
+        }
+    };
+    problems.append(compare(generated, plan, lowered));
+    problems
+}
+
+/// Leaves one operation out of the lowered document; its method is written all the same.
+fn leave_out(plan: &Plan<'_>, lowered: &mut Lowered, method: &str, reason: &str) {
+    let Some(own) = lowered.operations.iter_mut().find(|own| own.method == method) else { return };
+    engine::keep_only(&mut lowered.document, &|operation| operation != method);
+    let place = &plan.calls[own.call].operation.place;
+    let inside = format!("{}/", place.pointer);
+    lowered.losses.retain(|loss| {
+        let within = loss.place.pointer == place.pointer || loss.place.pointer.starts_with(&inside);
+        !within || loss.place.source != place.source
+    });
+    lowered.losses.push(Loss {
+        place: place.clone(),
+        engine: "progenitor",
+        what: format!("the operation: progenitor refuses it: {reason}"),
+        enforced: "written by the generator itself, without progenitor's word".to_owned(),
+    });
+    own.beyond = Some(reason.to_owned());
+}
+
+/// What progenitor's output says otherwise than the plan: methods that are missing, unknown,
+/// or that send and read something else.
+fn compare(generated: syn::File, plan: &Plan<'_>, lowered: &Lowered) -> Diagnostics {
     let mut found = methods(generated);
     let mut problems = Diagnostics::new();
-    for call in lowered.calls.iter().filter(|call| call.beyond.is_none()) {
-        let operation = &api.operations[call.operation];
-        let agreed = match found.iter().position(|item| item.sig.ident == call.method) {
-            Some(position) => agree(&found.remove(position), operation, call),
+    for own in lowered.operations.iter().filter(|own| own.beyond.is_none()) {
+        let call = &plan.calls[own.call];
+        let agreed = match found.iter().position(|item| item.sig.ident == own.method) {
+            Some(position) => agree(&found.remove(position), own, call),
             None => Err("there is no method".to_owned()),
         };
         if let Err(reason) = agreed {
+            let id = &call.operation.id;
             problems.push(
                 Diagnostic::error(
                     "client-output",
-                    format!("progenitor's output for `{}` is not as expected: {reason}", operation.id),
+                    format!("progenitor's output for `{id}` is not as expected: {reason}"),
                 )
-                .at(operation.place.clone())
+                .at(call.operation.place.clone())
                 .help("this is a defect of the generator; please report it with the operation"),
             );
         }
@@ -66,23 +112,23 @@ fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
 }
 
 /// Whether method, path, places of arguments, body and statuses are those of the call.
-fn agree(item: &syn::ImplItemFn, operation: &Operation, call: &Call) -> Result<(), String> {
+fn agree(item: &syn::ImplItemFn, own: &LoweredOperation, call: &Call<'_>) -> Result<(), String> {
     let reading = Reading::of(item)?;
     let same = |what: &str, is: &str, due: &str| {
         if is == due { Ok(()) } else { Err(format!("its {what} is `{is}`, not `{due}`")) }
     };
-    same("method", &reading.verb.to_ascii_uppercase(), &operation.method)?;
+    same("method", &reading.verb.to_ascii_uppercase(), &call.operation.method)?;
     // progenitor writes two slashes as one; the path that is sent is the contract's own.
-    let mut path = call.path.clone();
+    let mut path = own.path.clone();
     while path.contains("//") {
         path = path.replace("//", "/");
     }
     same("path", &reading.path, &path)?;
     let due = |location: ParameterIn| {
-        let mut names: Vec<&str> = call
+        let mut names: Vec<&str> = own
             .arguments
             .iter()
-            .filter(|argument| argument.location == location)
+            .filter(|argument| call.parameters[argument.row].row.location == location)
             .map(|argument| argument.name.as_str())
             .collect();
         names.sort_unstable();
@@ -95,27 +141,30 @@ fn agree(item: &syn::ImplItemFn, operation: &Operation, call: &Call) -> Result<(
     };
     same("query", &is(&reading.queries), &due(ParameterIn::Query))?;
     same("headers", &is(&reading.headers), &due(ParameterIn::Header))?;
-    let form = call.body.as_ref().and_then(|body| body.forms.first());
-    let body = match form.map(|form| form.kind) {
+    let sent = call.body.as_ref().and_then(|body| body.contents.get(body.variants.first()?.sent));
+    let body = match sent.map(|content| &content.format) {
         None => "none",
-        Some(BodyKind::Model | BodyKind::Json) => "json",
-        Some(BodyKind::Form) => "form_urlencoded",
+        Some(Format::Model | Format::Json) => "json",
+        Some(Format::Form(..)) => "form_urlencoded",
         Some(_) => "body",
     };
     same("body", reading.body.as_deref().unwrap_or("none"), body)?;
     // Several types of JSON are shown to it as one.
-    let kind = |due: &Answers| match due.one.as_ref().or(due.cases.first().map(|case| &case.payload)) {
+    let kind = |due: &Answers| match shown(due) {
         Some(Payload::Json(_)) => Kind::Json,
-        Some(Payload::Raw | Payload::Text) => Kind::Raw,
+        Some(Payload::Bytes | Payload::Text) => Kind::Raw,
         Some(Payload::Nothing) | None => Kind::Nothing,
     };
-    for (arms, due) in [(&reading.results, &call.results), (&reading.refusals, &call.refusals)] {
+    let sides = [
+        (&reading.results, &call.answers, Outcome::Success),
+        (&reading.refusals, &call.refusals, Outcome::Refusal),
+    ];
+    for (arms, due, outcome) in sides {
         if arms.iter().any(|arm| arm.kind != kind(due)) {
             return Err("a status has another kind of body than the contract gives it".to_owned());
         }
         let is: BTreeSet<u16> = arms.iter().flat_map(|arm| arm.from..=arm.to).collect();
-        let results = std::ptr::eq(due, &call.results);
-        let ranges = due.cases.iter().flat_map(|case| statuses(case.status, results));
+        let ranges = due.cases.iter().flat_map(|case| statuses(case.status, outcome));
         let due: BTreeSet<u16> = ranges.flatten().collect();
         if is != due {
             return Err("its statuses are others than the contract's".to_owned());
@@ -125,7 +174,7 @@ fn agree(item: &syn::ImplItemFn, operation: &Operation, call: &Call) -> Result<(
         return Err("no status is a result".to_owned());
     }
     // `&self`, the arguments, the body.
-    let due = call.arguments.len() + usize::from(call.body.is_some()) + 1;
+    let due = own.arguments.len() + usize::from(call.body.is_some()) + 1;
     if item.sig.inputs.len() != due {
         return Err(format!("it has {} arguments, not {due}", item.sig.inputs.len()));
     }
@@ -133,12 +182,12 @@ fn agree(item: &syn::ImplItemFn, operation: &Operation, call: &Call) -> Result<(
 }
 
 /// The statuses that a key stands for.
-fn statuses(status: Status, results: bool) -> Vec<RangeInclusive<u16>> {
+fn statuses(status: Status, outcome: Outcome) -> Vec<RangeInclusive<u16>> {
     let class = |class: u8| u16::from(class) * 100..=u16::from(class) * 100 + 99;
     match status {
         Status::Code(code) => vec![code..=code],
         Status::Range(digit) => vec![class(digit)],
-        Status::Default if results => vec![class(2)],
+        Status::Default if outcome == Outcome::Success => vec![class(2)],
         Status::Default => vec![class(4), class(5)],
     }
 }

@@ -1,30 +1,42 @@
-//! How stages that write operations learn the Rust type of a schema.
+//! How stages that write operations print the Rust types that shape decided.
 
 use proc_macro2::TokenStream;
 
-use crate::schema::SchemaId;
+use crate::{
+    schema::SchemaId,
+    shape::{IntKind, Shapes, TypeRef},
+};
 
-/// Gives the Rust type and name for a schema; implemented by the shape stage.
+/// Prints types and validators, as seen from a module directly below the generated root.
 pub trait RustTypes {
-    /// Type that holds values of this schema, as seen from a module directly below the
-    /// generated root: `super::types::StockLot`, `i64`, `String`, `Vec<super::types::Ship>`.
-    fn rust_type(&self, schema: SchemaId) -> TokenStream;
+    /// `super::types::StockLot`, `i64`, `String`, `Vec<super::types::Ship>`.
+    fn rust_type(&self, ty: &TypeRef) -> TokenStream;
 
-    /// Whether values of the type are written by `Display` into a path, query or header
-    /// (strings, numbers, booleans, string newtypes and enums).
-    fn is_scalar(&self, schema: SchemaId) -> bool;
+    /// The type's name without its path, when it is one of the contract.
+    fn name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str>;
 
-    /// Whether the type implements `contract_runtime::Contract`, so that it checks itself.
-    /// By default: the generated types, which stand in `super::types`.
-    fn is_contract(&self, schema: SchemaId) -> bool {
-        let text = self.rust_type(schema).to_string().replace(' ', "");
-        text.starts_with("super::types::")
-    }
+    /// A constant expression of type `contract_runtime::schema::Validator` for a schema.
+    fn validator(&self, schema: SchemaId) -> TokenStream;
+}
 
-    /// An expression of type `contract_runtime::schema::Validator` for a schema whose type
-    /// does not check itself (a list, a string), when the generated crate has one.
-    fn validator(&self, schema: SchemaId) -> Option<TokenStream> {
-        let _ = schema;
-        None
+/// A type as people write it: `Vec<Ship>`.
+#[must_use]
+pub fn text(shapes: &Shapes, ty: &TypeRef) -> String {
+    let of = |inner: &TypeRef| text(shapes, inner);
+    match ty {
+        TypeRef::Json => "Json".to_owned(),
+        TypeRef::Bool => "bool".to_owned(),
+        TypeRef::Int(IntKind::I64) => "i64".to_owned(),
+        TypeRef::Int(IntKind::U64) => "u64".to_owned(),
+        TypeRef::Number => "Number".to_owned(),
+        TypeRef::String => "String".to_owned(),
+        TypeRef::Secret => "Secret".to_owned(),
+        TypeRef::Named(id) => shapes.get(*id).name.clone(),
+        TypeRef::Replaced(path, _) => path.clone(),
+        TypeRef::Vec(inner) => format!("Vec<{}>", of(inner)),
+        TypeRef::Map(inner) => format!("Map<{}>", of(inner)),
+        TypeRef::Nullable(inner) => format!("Nullable<{}>", of(inner)),
+        TypeRef::Boxed(inner) => format!("Box<{}>", of(inner)),
+        TypeRef::Tuple(inner) => format!("({})", inner.iter().map(of).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -1,8 +1,8 @@
 //! The generated module `server`: a trait to implement, a router that calls it.
 //!
-//! Generated code holds what differs between operations: the fields of a request, the type of
-//! an answer, the status and media type it is written with. The order of steps, limits,
-//! checks and failures are `contract_runtime::server`, the same for every contract.
+//! Generated code holds what differs between operations: how a request is read, the status and
+//! media type that an answer is written with. The order of steps, limits, checks and failures
+//! are `contract_runtime::server`, the same for every contract.
 
 mod answers;
 mod requests;
@@ -10,83 +10,49 @@ mod requests;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use answers::Answers;
-
 use crate::{
-    diagnostics::Diagnostics,
+    calls::payload_type,
     emit::{ident, markdown},
-    operations::{Contract, Plan, Side, doc, plan, sentence},
+    operations::{doc, sentence},
+    plan::{Call, Plan, Refused, Side},
+    rust_types::RustTypes,
 };
 
 /// Writes the module `server` (or `webhook_server`), a direct child of the generated root
 /// beside `operations` (or `webhooks`).
-pub fn server(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStream {
-    let plans = plan(contract);
-    let answers = plans.iter().map(|plan| answers::answers(contract, plan, diagnostics));
-    let mut answers: Vec<Answers> = answers.collect();
-    answers::share(&mut answers);
-    answers::make_distinct(&plans, &mut answers);
-    let alias = answers::commonest(&answers);
-    let both = || plans.iter().zip(&answers);
-
-    let uses = uses(contract, &answers);
-    let alias_item = alias.as_ref().map(|problem| {
+pub fn server(plan: &Plan<'_>, types: &dyn RustTypes) -> TokenStream {
+    let writer = Writer { plan, types };
+    let (table, id) = plan.side.table();
+    let (table, id) = (ident(table), ident(id));
+    let alias = plan.common.as_ref().map(|refused| {
+        let ty = writer.refused_type(refused);
         quote! {
-            /// Why most operations refuse: the contract's problem with its status.
-            pub type Refusal = ::contract_runtime::server::Refusal<#problem>;
+            /// Why most operations refuse: what the contract gives for it, with its status.
+            pub type Refusal = ::contract_runtime::server::Refusal<#ty>;
         }
     });
-    let methods = both().map(|(plan, answers)| method(plan, answers, alias.as_ref()));
-    let routes = both().map(|(plan, answers)| route(plan, answers));
-    let items = both().map(|(plan, answers)| {
-        let request = requests::request(contract, plan);
-        let answer = answers.items();
-        quote!(#request #answer)
-    });
-    let (about, router) = match contract.side {
-        Side::Paths => (
-            quote! {
-                /// What this contract's server does, one method per operation.
-            },
-            quote! {
-                /// Serves every operation of the contract.
-                ///
-                /// Each call is checked in this order: route, media type, size of the body, query and
-                /// parameters, body. The first failure goes to [`Service::reject`].
-                pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-                    Endpoints::new(service, TABLE, options, S::reject)
-                        #(#routes)*
-                        .into_router()
-                }
-            },
-        ),
-        Side::Webhooks => (
-            quote! {
-                /// What receives this contract's webhooks and callbacks, one method for each.
-            },
-            quote! {
-                /// Receives every webhook and callback, each at the path that `path` gives for it:
-                /// where that is, the receiver tells the sender.
-                ///
-                /// Each call is checked in this order: route, media type, size of the body, query and
-                /// parameters, body. The first failure goes to [`Service::reject`].
-                pub fn router<S: Service>(
-                    service: Arc<S>,
-                    path: impl Fn(&'static Operation) -> String,
-                    options: RouterOptions,
-                ) -> Router {
-                    Endpoints::new(service, TABLE, options, S::reject)
-                        #(#routes)*
-                        .at(path)
-                        .into_router()
-                }
-            },
-        ),
+    let methods = plan.calls.iter().map(|call| writer.method(call));
+    let requests = plan.calls.iter().map(|call| writer.request(call));
+    let incoming = writer.incoming();
+    let about = match plan.side {
+        Side::Paths => quote! {
+            /// What this contract's server does, one method per operation.
+        },
+        Side::Webhooks => quote! {
+            /// What receives this contract's webhooks and callbacks, one method for each.
+        },
     };
+    let router = router(plan.side);
     quote! {
-        #uses
+        use ::std::{future::Future, sync::Arc};
+        use ::contract_runtime::operation::Operation;
+        use ::contract_runtime::server::{
+            self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request, Response, Router,
+            RouterOptions,
+        };
+        use super::#table::{#id, TABLE};
 
-        #alias_item
+        #alias
 
         #about
         ///
@@ -104,74 +70,197 @@ pub fn server(contract: Contract<'_>, diagnostics: &mut Diagnostics) -> TokenStr
 
         #router
 
-        #(#items)*
+        #incoming
+
+        #(#requests)*
     }
 }
 
-/// The imports, each only when it is used.
-fn uses(contract: Contract<'_>, answers: &[Answers]) -> TokenStream {
-    let (table, id) = contract.side.table();
-    let (table, id) = (ident(table), ident(id));
-    if answers.is_empty() {
-        return quote! {
-            use ::std::sync::Arc;
-            use ::contract_runtime::server::{Context, Endpoints, Rejection, Response, Router, RouterOptions};
-            use super::#table::TABLE;
-        };
-    }
-    quote! {
-        use ::std::{future::Future, sync::Arc};
-        use ::contract_runtime::operation::Operation;
-        use ::contract_runtime::server::{
-            self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response, Router,
-            RouterOptions,
-        };
-        use super::#table::{#id, TABLE};
+fn router(side: Side) -> TokenStream {
+    match side {
+        Side::Paths => quote! {
+            /// Serves every operation of the contract.
+            ///
+            /// Each call is checked in this order: route, media type, size of the body, query and
+            /// parameters, body. The first failure goes to [`Service::reject`].
+            pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
+                endpoints(service, options).into_router()
+            }
+
+            /// The same as single steps, for whoever has steps of its own between them.
+            pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+                Endpoints::new(service, TABLE, options, S::reject, |service, call| {
+                    Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+                })
+            }
+        },
+        Side::Webhooks => quote! {
+            /// Receives every webhook and callback, each at the path that `path` gives for it:
+            /// where that is, the receiver tells the sender.
+            ///
+            /// Each call is checked in this order: route, media type, size of the body, query and
+            /// parameters, body. The first failure goes to [`Service::reject`].
+            pub fn router<S: Service>(
+                service: Arc<S>,
+                path: impl Fn(&'static Operation) -> String,
+                options: RouterOptions,
+            ) -> Router {
+                endpoints(service, path, options).into_router()
+            }
+
+            /// The same as single steps, for whoever has steps of its own between them.
+            pub fn endpoints<S: Service>(
+                service: Arc<S>,
+                path: impl Fn(&'static Operation) -> String,
+                options: RouterOptions,
+            ) -> Endpoints<S> {
+                let endpoints = Endpoints::new(service, TABLE, options, S::reject, |service, call| {
+                    Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+                });
+                endpoints.at(path)
+            }
+        },
     }
 }
 
-fn method(plan: &Plan<'_>, answers: &Answers, alias: Option<&TokenStream>) -> TokenStream {
-    let about = doc(&documentation(plan));
-    let name = ident(&plan.method_name);
-    let request = ident(&plan.type_name);
-    let success = answers.success_type();
-    let refusal = answers.refusal_type(alias);
-    let deprecated =
-        plan.operation.deprecated.then(|| quote!(#[doc = ""] #[doc = " Deprecated by the contract."]));
-    quote! {
-        #about
-        #deprecated
-        fn #name(
-            &self,
-            request: #request,
-        ) -> impl Future<Output = Result<#success, #refusal>> + Send {
-            runtime::not_implemented(request)
+struct Writer<'a> {
+    plan: &'a Plan<'a>,
+    types: &'a dyn RustTypes,
+}
+
+impl Writer<'_> {
+    /// The struct of a call, in the module that both sides share.
+    fn call_type(&self, call: &Call<'_>) -> TokenStream {
+        let (module, name) = (ident(self.plan.side.calls()), ident(&call.name));
+        quote!(super::#module::#name)
+    }
+
+    fn choice(&self, name: &str) -> TokenStream {
+        let (module, name) = (ident(self.plan.side.answers()), ident(name));
+        quote!(super::#module::#name)
+    }
+
+    fn refused_type(&self, refused: &Refused) -> TokenStream {
+        match refused {
+            Refused::One(payload) => payload_type(payload, self.types),
+            Refused::Choice(name) => self.choice(name),
+        }
+    }
+
+    fn method(&self, call: &Call<'_>) -> TokenStream {
+        let about = doc(&documentation(call));
+        let name = ident(&call.method);
+        let request = self.call_type(call);
+        let success = self.success_type(&call.answers);
+        let refusal = match call.refusals.refused() {
+            refused if refused == self.plan.common => quote!(Refusal),
+            refused => {
+                let ty = refused.map_or_else(|| quote!(()), |refused| self.refused_type(&refused));
+                quote!(runtime::Refusal<#ty>)
+            }
+        };
+        let deprecated =
+            call.operation.deprecated.then(|| quote!(#[doc = ""] #[doc = " Deprecated by the contract."]));
+        quote! {
+            #about
+            #deprecated
+            fn #name(
+                &self,
+                call: #request,
+                context: Context,
+            ) -> impl Future<Output = Result<#success, #refusal>> + Send {
+                runtime::not_implemented((call, context))
+            }
+        }
+    }
+
+    /// The enum of all requests.
+    fn incoming(&self) -> TokenStream {
+        let id = ident(self.plan.side.table().1);
+        let calls = || self.plan.calls.iter();
+        let variants = calls().map(|call| {
+            let (name, ty) = (ident(&call.id), self.call_type(call));
+            let about = doc(&[format!("`{}`", call.place())]);
+            quote!(#about #name(#ty))
+        });
+        let reads = calls().map(|call| {
+            let name = ident(&call.id);
+            quote!(Some(#id::#name) => Request::read(call).map(Self::#name))
+        });
+        let ids = calls().map(|call| {
+            let name = ident(&call.id);
+            quote!(Self::#name(_) => #id::#name)
+        });
+        let undeclared = calls().filter(|call| requests::holds_models(call)).map(|call| {
+            let name = ident(&call.id);
+            quote!(Self::#name(call) => call.undeclared(limit),)
+        });
+        let undeclared: Vec<TokenStream> = undeclared.collect();
+        let all = undeclared.len() == self.plan.calls.len();
+        let undeclared = if undeclared.is_empty() {
+            quote!({
+                let _ = limit;
+                Vec::new()
+            })
+        } else {
+            let others = (!all).then(|| quote!(_ => Vec::new(),));
+            quote!(match self { #(#undeclared)* #others })
+        };
+        let answers = calls().map(|call| {
+            let (name, method) = (ident(&call.id), ident(&call.method));
+            let arms = self.arms(call);
+            quote! {
+                Self::#name(request) => Box::pin(async move {
+                    match service.#method(request, call.context()).await { #arms }
+                })
+            }
+        });
+        quote! {
+            /// The request of any operation: read once, looked at by whoever has to, answered.
+            #[derive(Clone, Debug, PartialEq)]
+            pub enum Incoming { #(#variants),* }
+
+            impl Incoming {
+                /// Reads the request of a call.
+                ///
+                /// # Errors
+                /// When its body is refused, or the call is of another table.
+                pub fn read(call: &Call) -> Result<Self, Rejection> {
+                    match #id::of(call.operation()) {
+                        #(#reads,)*
+                        None => Err(Rejection::NotFound),
+                    }
+                }
+
+                /// Its operation.
+                #[must_use]
+                pub const fn id(&self) -> #id {
+                    match self { #(#ids),* }
+                }
+
+                /// JSON Pointers of at most `limit` fields of the body that the contract does not
+                /// declare, whatever their length.
+                #[must_use]
+                pub fn undeclared(&self, limit: usize) -> Vec<String> {
+                    #undeclared
+                }
+
+                /// Hands it to the service's method and writes what that answers.
+                pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+                    match self { #(#answers,)* }
+                }
+            }
         }
     }
 }
 
-fn documentation(plan: &Plan<'_>) -> Vec<String> {
-    let operation = plan.operation;
+fn documentation(call: &Call<'_>) -> Vec<String> {
+    let operation = call.operation;
     let mut paragraphs: Vec<String> = Vec::new();
     paragraphs.extend(operation.summary.as_deref().map(sentence));
     paragraphs.extend(operation.description.as_deref().map(markdown));
-    paragraphs.push(format!("`{} {}`", operation.method, operation.path));
+    paragraphs.push(format!("`{}`", call.place()));
     paragraphs
-}
-
-fn route(plan: &Plan<'_>, answers: &Answers) -> TokenStream {
-    let method = ident(&plan.method_name);
-    let request = ident(&plan.type_name);
-    let success = answers.success_arms();
-    let refusal = answers.refusal_arm();
-    quote! {
-        .on(#request::OPERATION, |service, call| Box::pin(async move {
-            match service.#method(#request::read(&call)?).await {
-                #(#success)*
-                #refusal
-            }
-        }))
-    }
 }
 
 #[cfg(test)]

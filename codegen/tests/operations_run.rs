@@ -5,9 +5,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 #![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
 
+#[path = "operations_run/round_trip.rs"]
+mod round_trip;
+
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/answers.rs"]
+pub mod answers;
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/bodies.rs"]
 pub mod bodies;
+#[rustfmt::skip]
+#[path = "cases/operations_all/expected/calls.rs"]
+pub mod calls;
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/client.rs"]
 pub mod client;
@@ -27,6 +36,9 @@ pub mod server;
 #[path = "cases/operations_all/expected/types.rs"]
 pub mod types;
 #[rustfmt::skip]
+#[path = "cases/operations_all/expected/webhook_calls.rs"]
+pub mod webhook_calls;
+#[rustfmt::skip]
 #[path = "cases/operations_all/expected/webhook_client.rs"]
 pub mod webhook_client;
 #[rustfmt::skip]
@@ -37,14 +49,16 @@ pub mod webhook_server;
 pub mod webhooks;
 
 use std::{
-    future::{Future, ready},
+    future::Future,
     pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
 
+use answers::{JobAnswer, ProblemOrTextOrWait as JobRefusal};
 use bodies::{Field, File, NoteBody, UploadForm};
-use client::{Client, Error, JobAnswer, JobRefusal};
+use calls::{Find, Note};
+use client::{Client, Error};
 use contract_runtime::{
     Contract, Json,
     client::Reason,
@@ -111,73 +125,84 @@ impl server::Service for Echo {
         rejected(&rejection)
     }
 
-    fn find(&self, r: server::Find) -> impl Future<Output = Result<Vec<Json>, runtime::Refusal<()>>> + Send {
-        ready(Ok(vec![
-            json(&r.ids),
-            json(&r.range),
-            json(&r.tags),
-            json(&r.joined),
-            json(&r.piped),
-            json(&r.spaced),
-            json(&r.filter),
-            json(&r.range2),
-            json(&r.sku),
-            json(&r.workflow),
-            json(&r.address),
-            json(&r.where_),
-            json(&r.x_parts),
-            json(&r.session),
-            json(&r.seen),
-        ]))
+    async fn find(
+        &self,
+        call: calls::FindCall,
+        _: runtime::Context,
+    ) -> Result<Vec<Json>, runtime::Refusal<()>> {
+        let calls::FindCall { ids, range, tags, options } = call;
+        Ok(vec![
+            json(&ids),
+            json(&range),
+            json(&tags),
+            json(&options.joined),
+            json(&options.piped),
+            json(&options.spaced),
+            json(&options.filter),
+            json(&options.range2),
+            json(&options.sku),
+            json(&options.workflow),
+            json(&options.address),
+            json(&options.where_),
+            json(&options.x_parts),
+            json(&options.session),
+            json(&options.seen),
+        ])
     }
 
-    fn job(
+    async fn job(
         &self,
-        r: server::Job,
-    ) -> impl Future<Output = Result<server::JobAnswer, runtime::Refusal<server::JobProblem>>> + Send {
-        use server::{JobAnswer as Answer, JobProblem as Problem};
+        call: calls::JobCall,
+        _: runtime::Context,
+    ) -> Result<JobAnswer, runtime::Refusal<JobRefusal>> {
         let wait = || read(r#"{"seconds":7}"#);
         let refuse =
             |status: u16, problem| Err(runtime::Refusal::new(StatusCode::from_u16(status).unwrap(), problem));
-        ready(match r.id.as_str() {
-            "json" => Ok(Answer::OkJson(read(r#"{"id":"json"}"#))),
-            "csv" => Ok(Answer::OkCsv("id\ncsv".to_owned())),
-            "wait" => Ok(Answer::Accepted(wait())),
-            "none" => Ok(Answer::NoContent),
-            "404" => refuse(404, Problem::NotFound(problem("GONE"))),
-            "409" => refuse(409, Problem::Conflict(wait())),
-            "418" => refuse(418, Problem::Status4xx("short and stout".to_owned())),
-            _ => refuse(503, Problem::NotFound(problem("BUSY"))),
-        })
+        match call.id.as_str() {
+            "json" => Ok(JobAnswer::OkJson(read(r#"{"id":"json"}"#))),
+            "csv" => Ok(JobAnswer::OkCsv("id\ncsv".to_owned())),
+            "wait" => Ok(JobAnswer::Accepted(wait())),
+            "none" => Ok(JobAnswer::NoContent),
+            "404" => refuse(404, JobRefusal::Problem(problem("GONE"))),
+            "409" => refuse(409, JobRefusal::Wait(wait())),
+            "418" => refuse(418, JobRefusal::Text("short and stout".to_owned())),
+            _ => refuse(503, JobRefusal::Problem(problem("BUSY"))),
+        }
     }
 
-    fn upload(&self, r: server::Upload) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send {
-        let UploadForm { title, size, tags, meta, file, more, others } = r.body;
+    async fn upload(
+        &self,
+        call: calls::UploadCall,
+        _: runtime::Context,
+    ) -> Result<String, runtime::Refusal<()>> {
+        let UploadForm { title, size, tags, meta, file, more, others } = call.body;
         let file = (file.bytes.to_vec(), file.name, file.media_type);
         let more: Vec<_> = more.iter().map(|file| (file.bytes.len(), file.media_type.clone())).collect();
         let others: Vec<_> = others.iter().map(|field| field.name.clone()).collect();
         let meta = meta.map(|meta| json(&meta).to_string());
-        ready(Ok(format!("{title:?} {size:?} {tags:?} {meta:?} {file:?} {more:?} {others:?}")))
+        Ok(format!("{title:?} {size:?} {tags:?} {meta:?} {file:?} {more:?} {others:?}"))
     }
 
-    fn note(&self, r: server::Note) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send {
-        ready(Ok(match r.body {
+    async fn note(&self, call: calls::NoteCall, _: runtime::Context) -> Result<String, runtime::Refusal<()>> {
+        let undeclared = runtime::Request::undeclared(&call, 9);
+        Ok(match call.options.body {
             None => "nothing".to_owned(),
-            Some(NoteBody::Json(note)) => format!("note {} {:?}", json(&note), r.undeclared),
+            Some(NoteBody::Json(note)) => format!("note {} {undeclared:?}", json(&note)),
             Some(NoteBody::Plain(text)) => format!("text {text}"),
             Some(NoteBody::Image(image)) => format!("{image:?}"),
-        }))
+        })
     }
 
-    fn form(
+    async fn form(
         &self,
-        r: server::Form,
-    ) -> impl Future<Output = Result<types::Note, runtime::Refusal<()>>> + Send {
-        ready(Ok(r.body))
+        call: calls::FormCall,
+        _: runtime::Context,
+    ) -> Result<types::Note, runtime::Refusal<()>> {
+        Ok(call.body)
     }
 
-    fn bytes(&self, r: server::Bytes) -> impl Future<Output = Result<Bytes, server::Refusal>> + Send {
-        ready(Ok(r.body))
+    async fn bytes(&self, call: calls::BytesCall, _: runtime::Context) -> Result<Bytes, server::Refusal> {
+        Ok(call.body)
     }
 }
 
@@ -196,24 +221,20 @@ fn parameters_of_every_place_and_style_arrive() {
     let filter: types::Filter = read(r#"{"name":"é [x]","ages":[1,2],"range":{"from":2}}"#);
     let list = types::FindSku::List(vec!["a".to_owned(), "b,c".to_owned()]);
     let number = types::FindWorkflow::Integer(7);
-    let answer = run(client.find(
-        &["a,b", "c/d"],
-        &range,
-        &["x", "", "y;z"],
-        &["p,q", "r s"],
-        &[1, -2],
-        &["ä", "b+c"],
-        Some(&filter),
-        Some(&range),
-        Some(&list),
-        Some(&number),
-        Some("https://a.example/?b=c&d#e"),
-        Some(&filter),
-        &["one", "two three"],
-        Some("s=1; t"),
-        &[3, 4],
-    ))
-    .unwrap();
+    let options = Find::new()
+        .joined(["p,q", "r s"])
+        .piped(vec![1, -2])
+        .spaced(["ä", "b+c"])
+        .filter(filter.clone())
+        .range2(range.clone())
+        .sku(list.clone())
+        .workflow(number.clone())
+        .address("https://a.example/?b=c&d#e")
+        .r#where(filter.clone())
+        .x_parts(["one", "two three"])
+        .session("s=1; t")
+        .seen(vec![3, 4]);
+    let answer = run(client.find(&["a,b", "c/d"], &range, &["x", "", "y;z"], options)).unwrap();
     let expect = [
         json(&["a,b", "c/d"]),
         json(&range),
@@ -247,23 +268,7 @@ fn parameters_of_every_place_and_style_arrive() {
 
     let one = types::FindSku::Text("x,y".to_owned());
     let name = types::FindWorkflow::Text("ci.yml".to_owned());
-    let call = client.find(
-        &["a"],
-        &range,
-        &["b"],
-        &[],
-        &[],
-        &[],
-        None,
-        None,
-        Some(&one),
-        Some(&name),
-        None,
-        None,
-        &[],
-        None,
-        &[],
-    );
+    let call = client.find(&["a"], &range, &["b"], Find::new().sku(one).workflow(name));
     let body = run(call).unwrap().body;
     let nothing = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14];
     assert!(nothing.iter().all(|&at| body[at].is_null()), "{body:?}");
@@ -276,23 +281,8 @@ fn arguments_without_a_form_are_refused() {
     let (client, sent) = echo();
     let range: types::Range = read(r#"{"from":1}"#);
     let long = types::FindSku::Text("x".repeat(21));
-    let call = client.find(
-        &[],
-        &range,
-        &["b"],
-        &[""],
-        &[],
-        &["a b"],
-        None,
-        None,
-        Some(&long),
-        None,
-        None,
-        None,
-        &["a,b"],
-        None,
-        &[],
-    );
+    let options = Find::new().joined([""]).spaced(["a b"]).sku(long).x_parts(["a,b"]);
+    let call = client.find(&[] as &[&str], &range, &["b"], options);
     let Err(Error::InvalidRequest(violations)) = run(call) else { panic!("sent") };
     let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
     for expect in ["/ids pattern", "/joined/0 minLength", "/spaced/0 pattern", "/X-Parts/0 pattern"] {
@@ -315,10 +305,10 @@ fn each_answer_has_its_own_type() {
         let error = job(id).unwrap_err();
         assert_eq!((error.status().unwrap().as_u16(), error.body()), (status, Some(&body)));
     };
-    refused("404", 404, JobRefusal::NotFound(problem("GONE")));
-    refused("409", 409, JobRefusal::Conflict(read(r#"{"seconds":7}"#)));
-    refused("418", 418, JobRefusal::Status4xx("short and stout".to_owned()));
-    refused("500", 503, JobRefusal::Default(problem("BUSY")));
+    refused("404", 404, JobRefusal::Problem(problem("GONE")));
+    refused("409", 409, JobRefusal::Wait(read(r#"{"seconds":7}"#)));
+    refused("418", 418, JobRefusal::Text("short and stout".to_owned()));
+    refused("500", 503, JobRefusal::Problem(problem("BUSY")));
 }
 
 /// A problem of the contract and a page of a proxy both keep status, headers and body.
@@ -373,7 +363,10 @@ fn parts_and_files_arrive() {
 #[test]
 fn one_of_several_media_types_is_told_by_its_name() {
     let (client, _) = echo();
-    let note = |body: Option<NoteBody>| run(client.note(body.as_ref())).map(|answer| answer.body);
+    let note = |body: Option<NoteBody>| {
+        let options = body.map_or_else(Note::new, |body| Note::new().body(body));
+        run(client.note(options)).map(|answer| answer.body)
+    };
     assert_eq!(note(None).unwrap(), "nothing");
     let full: types::Note = read(r#"{"text":"a","more":1}"#);
     assert_eq!(note(Some(full.into())).unwrap(), r#"note {"text":"a","more":1} ["/more"]"#);
@@ -439,22 +432,24 @@ impl webhook_server::Service for Receiver {
         rejected(&rejection)
     }
 
-    fn scanned(
+    async fn scanned(
         &self,
-        r: webhook_server::Scanned,
-    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
-        assert_eq!(r.body.id, "scan");
-        ready(Ok(()))
+        call: webhook_calls::ScannedCall,
+        _: runtime::Context,
+    ) -> Result<(), runtime::Refusal<()>> {
+        assert_eq!(call.body.id, "scan");
+        Ok(())
     }
 
-    fn job_done(
+    async fn job_done(
         &self,
-        r: webhook_server::JobDone,
-    ) -> impl Future<Output = Result<types::Wait, webhook_server::Refusal>> + Send {
-        ready(match r.body.id.as_str() {
+        call: webhook_calls::JobDoneCall,
+        _: runtime::Context,
+    ) -> Result<types::Wait, webhook_server::Refusal> {
+        match call.body.id.as_str() {
             "refuse" => Err(runtime::Refusal::new(StatusCode::CONFLICT, problem("AGAIN"))),
-            _ => Ok(read(&format!(r#"{{"seconds":{}}}"#, r.x_attempt))),
-        })
+            _ => Ok(read(&format!(r#"{{"seconds":{}}}"#, call.x_attempt))),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use contract_runtime::{operation::Operation, transport::Sending};
-use exchange_api::{Client, Error, Transport, codes::Action};
+use exchange_api::{Client, Error, Transport, calls::ShipsRead, codes::Action};
 use http::{Request, Response, header::AUTHORIZATION};
 
 /// Signs every call with a new proof and sends it.
@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("  a place: {}", location.name);
     }
 
-    match client.ships_read(None, Some(100)).await {
+    match client.ships_read(ShipsRead::new().limit(100)).await {
         Ok(page) => println!("  {} ships", page.items.len()),
         Err(Error::Answer(problem)) if problem.code.action() == Some(Action::NewLoginWithScope) => {
             println!("  sign in again with the scope: {}", problem.detail);
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // Invalid arguments never leave.
-    match client.ships_read(None, Some(5000)).await {
+    match client.ships_read(ShipsRead::new().limit(5000)).await {
         Err(Error::InvalidRequest(violations)) => println!("not sent: {violations}"),
         other => println!("unexpected: {:?}", other.map(|page| page.items.len())),
     }

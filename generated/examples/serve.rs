@@ -10,9 +10,10 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use contract_runtime::server::{Context, Rejection, Response, RouterOptions};
 use exchange_api::{
+    calls::OrgStockMembersCall,
     refusals::PlainCode,
-    server::{OrgStockMembers, Refusal, Service, router},
-    types::{self, CorrelationId, Problem},
+    server::{Refusal, Service, router},
+    types::{CorrelationId, OrgStockMembers, Problem},
 };
 use http::Request;
 use tower::ServiceExt;
@@ -26,9 +27,12 @@ fn correlation_id(context: &Context) -> CorrelationId {
 
 impl Service for Exchange {
     /// The roster of a unit: this member is Logistician of none (OST-15).
-    async fn org_stock_members(&self, request: OrgStockMembers) -> Result<types::OrgStockMembers, Refusal> {
-        let context = &request.context;
-        Err(Problem::refuse(PlainCode::NotPermitted, correlation_id(context), context.uri().path()))
+    async fn org_stock_members(
+        &self,
+        _: OrgStockMembersCall,
+        context: Context,
+    ) -> Result<OrgStockMembers, Refusal> {
+        Err(Problem::refuse(PlainCode::NotPermitted, correlation_id(&context), context.uri().path()))
     }
 
     fn reject(&self, context: &Context, rejection: Rejection) -> Response {

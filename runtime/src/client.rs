@@ -1,17 +1,24 @@
 //! What a generated client consists of: requests, answers, errors.
 //!
-//! A generated method says which operation it is, where its arguments go and which type
+//! A generated [`Call`] says which operation it is, where its arguments go and which type
 //! each status has; [`Core`] does the rest. One call is
 //!
 //! ```text
-//! let request = self.core.request(OperationId::ShipsRead.operation()).query("limit", limit).accept("application/json");
-//! let response = self.core.send(request).await?;
-//! match response.status() {
-//!     200 => response.json(),
-//!     400..=599 => response.refusal(),
-//!     _ => response.undocumented(),
+//! fn request(&self, core: &Core) -> Request {
+//!     core.request(Self::OPERATION).argument(0, &self.options.limit).accept("application/json")
+//! }
+//!
+//! fn read(response: Response) -> Result<Answer<ShipPage>, Error<Problem>> {
+//!     match response.status() {
+//!         200 => response.json(),
+//!         400..=599 => response.refusal(),
+//!         _ => response.undocumented(),
+//!     }
 //! }
 //! ```
+//!
+//! A client's method is the same with arguments that are borrowed. What it gives is a
+//! [`Calling`]: a future, to which extensions for the transport can be added before it is awaited.
 //!
 //! Requests are strict: a body that breaks the contract is not sent. Answers are tolerant:
 //! they are read, never checked. Nothing here prints a body, an address or a header.
@@ -21,20 +28,24 @@ use std::{fmt, sync::Arc};
 use crate::{operation::Operation, transport::Transport};
 
 mod answer;
+mod calling;
 mod error;
 mod request;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod response;
+mod retry;
 
 pub use bytes::Bytes;
 
 pub use self::answer::Answer;
+pub use self::calling::{Call, Calling, Stored};
 pub use self::error::{Error, Reason, SendError, Unreadable};
 pub use self::request::Request;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::ReqwestTransport;
 pub use self::response::{Body, Response};
+pub use self::retry::RetryAfter;
 
 /// Whether arguments and the body of a request are checked against the contract before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -54,6 +65,7 @@ pub struct Core {
     transport: Arc<dyn Transport>,
     checks: RequestChecks,
     base_url_only: bool,
+    shown: &'static [&'static str],
 }
 
 impl Core {
@@ -66,7 +78,16 @@ impl Core {
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
             base_url_only: false,
+            shown: &[],
         }
+    }
+
+    /// The same client, whose errors show these string members of a refusal (`code`, an id) in
+    /// one line. None otherwise: what a refusal holds may be secret.
+    #[must_use]
+    pub const fn with_shown_members(mut self, names: &'static [&'static str]) -> Self {
+        self.shown = names;
+        self
     }
 
     /// The same client with other checks.
@@ -99,14 +120,19 @@ impl Core {
         }
     }
 
-    /// Hands a request to the transport.
-    ///
-    /// # Errors
-    /// When the request is not valid (nothing is sent then) or there is no answer.
-    pub async fn send(&self, request: Request) -> Result<Response, SendError> {
-        let (operation, request) = request.finish(&self.base_url)?;
-        let answer = self.transport.send(operation, request).await?;
-        Ok(Response::new(answer))
+    /// Sends a call.
+    pub fn call<C: Call>(&self, call: &C) -> Calling<'_, C> {
+        self.send(call.request(self))
+    }
+
+    /// Sends what [`Request::store`] gave for a call of the same kind, byte for byte.
+    pub fn repeat<C: Call>(&self, stored: &Stored) -> Calling<'_, C> {
+        self.send(Request::stored(C::OPERATION, stored))
+    }
+
+    /// Sends the request of a call.
+    pub fn send<C: Call>(&self, request: Request) -> Calling<'_, C> {
+        Calling::new(self, request)
     }
 }
 

@@ -38,6 +38,7 @@ pub mod json;
 #[macro_use]
 mod macros;
 pub mod map;
+pub mod media;
 pub mod moment;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod multipart;

@@ -8,8 +8,8 @@
 //!
 //! Reading takes linear time and refuses more than [`MAX_PARTS`] parts, and more than
 //! [`MAX_HEADER`] bytes of headers in one part; the size of the whole is the router's limit.
-//! File names are written as browsers do (`"` as `%22`, line ends as `%0D` and `%0A`) and read
-//! back so; other characters stand as they are.
+//! File names are written as browsers do (`"` as `%22`, line ends as `%0D` and `%0A`, and `\` as
+//! `%5C` at the end) and read back so; other characters stand as they are.
 
 #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "the other side's half of a shared trait"))]
 mod read;
@@ -24,8 +24,9 @@ pub use bytes::Bytes;
 use http::HeaderMap;
 
 #[cfg(feature = "server")]
-pub(crate) use self::read::{attribute, parse};
+pub(crate) use self::read::parse;
 pub use self::{read::Reader, write::Writer};
+use crate::media::MediaType;
 use crate::operation::{Part, PartForm, Parts};
 use crate::parameters::Scalar;
 use crate::schema::Validator;
@@ -168,13 +169,13 @@ impl Files for Vec<File> {
 pub(crate) fn settle(
     rows: &[Part],
     fields: &[Field],
-    validator: Option<fn() -> Validator>,
+    validator: Option<Validator>,
 ) -> Result<Json, Option<Violations>> {
     let json = to_json(rows, fields, false).ok_or(None)?;
     let Some(validator) = validator else { return Ok(json) };
-    let Err(violations) = validator().validate(&json) else { return Ok(json) };
+    let Err(violations) = validator.validate(&json) else { return Ok(json) };
     // A text that looks like a number may be meant as a text.
-    let text = to_json(rows, fields, true).filter(|json| validator().is_valid(json));
+    let text = to_json(rows, fields, true).filter(|json| validator.is_valid(json));
     text.ok_or(Some(violations))
 }
 
@@ -204,7 +205,7 @@ fn to_json(rows: &[Part], fields: &[Field], text: bool) -> Option<Json> {
 /// length of binary content is its number of octets).
 fn octets(file: &File) -> Json {
     let media_type = file.media_type.as_deref().unwrap_or_default();
-    let json = crate::operation::is_json(media_type).then(|| Json::parse(&file.bytes).ok()).flatten();
+    let json = MediaType::of(media_type).is_json().then(|| Json::parse(&file.bytes).ok()).flatten();
     json.unwrap_or_else(|| Json::String(file.bytes.iter().map(|byte| char::from(*byte)).collect()))
 }
 

@@ -6,9 +6,11 @@
 
 use std::fmt;
 
+use crate::media::MediaType;
 use crate::parameters::{Parameter, Scalar};
 use crate::schema::Validator;
 
+mod search;
 mod template;
 
 /// One method of one path.
@@ -31,17 +33,86 @@ pub struct Operation {
     pub scopes: &'static [&'static [&'static str]],
     /// Whether it requires the header that makes a repetition harmless.
     pub idempotent: bool,
+    /// What a second sending of the same request does.
+    pub repeat: Repeat,
     /// `deprecated`.
     pub deprecated: bool,
     /// Its parameters, in document order.
     pub parameters: &'static [Parameter],
     /// Its request body.
     pub body: Option<Body>,
-    /// Every declared status below 400, ascending.
-    pub success: &'static [u16],
+    /// What it answers, in document order.
+    pub responses: &'static [Response],
     /// Addresses of its own that take the place of the document's, variables filled in with
     /// their defaults. Empty for most.
     pub servers: &'static [&'static str],
+}
+
+/// What a second sending of the same request would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It only reads (RFC 9110, 9.2.1, or the contract's owner says so).
+    Safe,
+    /// It changes nothing more, by its method (RFC 9110, 9.2.2) or by what its owner says.
+    Idempotent,
+    /// It changes nothing more, since the request carries an idempotency key.
+    Keyed,
+    /// It may act a second time.
+    Once,
+}
+
+impl Repeat {
+    /// Whether a second sending does no more than the first.
+    #[must_use]
+    pub const fn is_harmless(self) -> bool {
+        !matches!(self, Self::Once)
+    }
+}
+
+/// One entry of an operation's answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Response {
+    /// Which statuses it stands for.
+    pub statuses: Statuses,
+    /// Whether they are what was asked for.
+    pub outcome: Outcome,
+    /// The media types that it may have; empty for an answer without a body.
+    pub content: &'static [Content],
+}
+
+/// The statuses that an entry stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statuses {
+    /// `200`
+    Code(u16),
+    /// `4XX`: the first digit.
+    Class(u16),
+    /// `default`: refusals that no other entry names; with [`Outcome::Success`] `2XX` too.
+    Default,
+}
+
+/// Whether an answer is what was asked for. Both sides read it from the same row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is: the client's `Ok`, the server's `Ok`.
+    Success,
+    /// It says why not.
+    Refusal,
+}
+
+impl Response {
+    /// What the contract says of a media type, the more literal first.
+    #[must_use]
+    pub fn of(&self, media_type: &str) -> Option<&'static Content> {
+        most_literal(self.content, media_type)
+    }
+}
+
+/// Of several ranges that a media type is in, the more literal one.
+fn most_literal(content: &'static [Content], media_type: &str) -> Option<&'static Content> {
+    let media_type = MediaType::of(media_type);
+    let fits = content.iter().filter(|content| MediaType::of(content.media_type).contains(&media_type));
+    fits.min_by_key(|content| MediaType::of(content.media_type).openness())
 }
 
 /// What an operation reads from a request's body.
@@ -53,7 +124,7 @@ pub struct Body {
     pub content: &'static [Content],
 }
 
-/// One media type of a request's body.
+/// One media type of a body.
 #[derive(Clone, Copy)]
 pub struct Content {
     /// `application/json`, or a range: `image/*`.
@@ -63,7 +134,7 @@ pub struct Content {
     /// URI of its schema with JSON Pointer, or empty.
     pub schema: &'static str,
     /// Checks a body.
-    pub validator: Option<fn() -> Validator>,
+    pub validator: Option<Validator>,
 }
 
 /// Bytes whose media type the contract leaves open.
@@ -148,28 +219,8 @@ impl Body {
     /// `image/*`, then `*/*`. Parameters do not matter.
     #[must_use]
     pub fn of(&self, media_type: &str) -> Option<&'static Content> {
-        let essence = media_type.split(';').next().unwrap_or_default().trim();
-        let fits = self.content.iter().filter(|content| in_range(content.media_type, essence));
-        fits.min_by_key(|content| content.media_type.matches('*').count())
+        most_literal(self.content, media_type)
     }
-}
-
-/// Whether a media type is in a range: `image/png` in `image/*`.
-pub(crate) fn in_range(range: &str, essence: &str) -> bool {
-    let range = range.split(';').next().unwrap_or_default().trim();
-    let (Some((kind, subtype)), Some((kind2, subtype2))) = (range.split_once('/'), essence.split_once('/'))
-    else {
-        return false;
-    };
-    let fits = |range: &str, actual: &str| range == "*" || range.eq_ignore_ascii_case(actual);
-    !subtype2.is_empty() && fits(kind, kind2) && fits(subtype, subtype2)
-}
-
-/// Whether a media type is JSON (RFC 6839, 3.1).
-#[cfg(any(feature = "client", feature = "server"))]
-pub(crate) fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence.ends_with("/json") || essence.ends_with("+json")
 }
 
 impl Operation {
@@ -183,10 +234,11 @@ impl Operation {
         anonymous: false,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: None,
-        success: &[],
+        responses: &[],
         servers: &[],
     };
 
@@ -200,6 +252,28 @@ impl Operation {
     /// asks for no scope is satisfied by any caller.
     pub fn permits(&self, granted: impl Fn(&str) -> bool) -> bool {
         self.scopes.is_empty() || self.scopes.iter().any(|all| all.iter().all(|s| granted(s)))
+    }
+
+    /// What the contract says of a status: its own entry, that of its class, `default`.
+    #[must_use]
+    pub fn response(&self, status: u16) -> Option<&'static Response> {
+        let of = |due: Statuses| self.responses.iter().find(|response| response.statuses == due);
+        let default = || {
+            of(Statuses::Default).filter(|response| match response.outcome {
+                Outcome::Success => (200..=299).contains(&status) || status >= 400,
+                Outcome::Refusal => status >= 400,
+            })
+        };
+        of(Statuses::Code(status)).or_else(|| of(Statuses::Class(status / 100))).or_else(default)
+    }
+
+    /// Whether a status is what was asked for; `None` when the contract does not name it.
+    #[must_use]
+    pub fn outcome(&self, status: u16) -> Option<Outcome> {
+        let response = self.response(status)?;
+        // What stands for successes in the absence of others stands for refusals as well.
+        let refusal = response.statuses == Statuses::Default && status >= 400;
+        Some(if refusal { Outcome::Refusal } else { response.outcome })
     }
 
     /// Whether the path fits the template. Both are compared as written, without decoding;
@@ -289,11 +363,7 @@ impl Operations {
     /// `HEAD` finds the `GET` operation unless there is one of its own (RFC 9110, 9.3.2).
     #[must_use]
     pub fn find(&self, method: &str, path: &str) -> Lookup {
-        let Some(first) =
-            (0..self.order.len()).find(|&at| self.at(at).is_some_and(|operation| operation.matches(path)))
-        else {
-            return Lookup::Nothing;
-        };
+        let Some(first) = search::first(self, path) else { return Lookup::Nothing };
         let allowed = Allowed { operations: *self, first };
         let by_method = |method| allowed.operations().find(|o| o.method == method);
         match by_method(method).or_else(|| (method == "HEAD").then(|| by_method("GET")).flatten()) {
@@ -331,21 +401,7 @@ mod tests {
     use super::*;
 
     const fn operation(id: &'static str, method: &'static str, path: &'static str) -> Operation {
-        Operation {
-            id,
-            method,
-            path,
-            tags: &[],
-            summary: "",
-            anonymous: false,
-            scopes: &[],
-            idempotent: false,
-            deprecated: false,
-            parameters: &[],
-            body: None,
-            success: &[200],
-            ..Operation::NONE
-        }
+        Operation { id, method, path, ..Operation::NONE }
     }
 
     static ALL: &[Operation] = &[
@@ -376,6 +432,28 @@ mod tests {
         for nothing in ["/pets", "/pets/", "/pets/7/", "/files/.json", "/files/a.xml", "", "/"] {
             assert_eq!(found("GET", nothing), "-", "{nothing}");
         }
+    }
+
+    #[test]
+    fn a_status_is_looked_up_from_its_own_entry_to_default() {
+        const fn row(statuses: Statuses, outcome: Outcome) -> Response {
+            Response { statuses, outcome, content: &[] }
+        }
+        const ALL: &[Response] = &[
+            row(Statuses::Default, Outcome::Refusal),
+            row(Statuses::Class(2), Outcome::Success),
+            row(Statuses::Code(302), Outcome::Refusal),
+        ];
+        const ALONE: &[Response] = &[row(Statuses::Default, Outcome::Success)];
+        let operation = Operation { responses: ALL, ..Operation::NONE };
+        let of = |status| operation.outcome(status);
+        assert_eq!(of(204), Some(Outcome::Success));
+        assert_eq!((of(302), of(404), of(599)), (Some(Outcome::Refusal), of(302), of(302)));
+        assert_eq!((of(301), of(100)), (None, None));
+        // A `default` by itself is both.
+        let alone = Operation { responses: ALONE, ..Operation::NONE };
+        assert_eq!(alone.outcome(200), Some(Outcome::Success));
+        assert_eq!((alone.outcome(500), alone.outcome(302)), (Some(Outcome::Refusal), None));
     }
 
     #[test]

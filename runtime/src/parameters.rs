@@ -60,7 +60,7 @@ pub struct Parameter {
     /// What its text stands for.
     pub shape: Shape,
     /// Checks its value.
-    pub validator: Option<fn() -> Validator>,
+    pub validator: Option<Validator>,
 }
 
 impl Parameter {

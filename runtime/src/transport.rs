@@ -12,37 +12,7 @@ use bytes::Bytes;
 
 use crate::operation::Operation;
 
-/// What a second sending of the same request would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
-    /// It only reads (RFC 9110, 9.2.1).
-    Safe,
-    /// It changes nothing more, by its method (RFC 9110, 9.2.2).
-    Idempotent,
-    /// It changes nothing more, since the request carries an idempotency key.
-    Keyed,
-    /// It may act a second time.
-    Once,
-}
-
-impl Repeat {
-    /// What the contract says about an operation.
-    #[must_use]
-    pub fn of(operation: &Operation) -> Self {
-        match operation.method {
-            "GET" | "HEAD" | "OPTIONS" | "TRACE" => Self::Safe,
-            "PUT" | "DELETE" => Self::Idempotent,
-            _ if operation.idempotent => Self::Keyed,
-            _ => Self::Once,
-        }
-    }
-
-    /// Whether a second sending does no more than the first.
-    #[must_use]
-    pub const fn is_harmless(self) -> bool {
-        !matches!(self, Self::Once)
-    }
-}
+pub use crate::operation::Repeat;
 
 /// What [`Transport::send`] gives.
 pub type Sending<'a> =

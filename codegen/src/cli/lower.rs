@@ -1,12 +1,6 @@
 //! `lower`: the document that progenitor gets.
 
-use std::collections::BTreeSet;
-
-use contract_codegen::{
-    emit::Emitter,
-    explain::whereabouts,
-    lower::{ClientOptions, lower as lowered},
-};
+use contract_codegen::{diagnostics::Diagnostics, explain::whereabouts, lower, plan::Side, refine};
 use serde_json::json;
 
 use super::{
@@ -20,20 +14,10 @@ use super::{
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected)?;
     let contract = project.read_with(&|what| screen.step(what))?;
-    let types = Emitter::new(
-        &contract.graph,
-        &contract.shapes,
-        &contract.tables,
-        contract.options.implied_objects,
-        BTreeSet::new(),
-    );
-    let mut lowered = lowered(
-        &contract.api,
-        &contract.graph,
-        &types,
-        &ClientOptions::from(&project.config.client),
-        contract_codegen::operations::Side::Paths,
-    );
+    let mut diagnostics = Diagnostics::new();
+    let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
+    let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
+    diagnostics.append(refine::second_opinion(&plan, &mut lowered));
     let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {
@@ -47,10 +31,10 @@ pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
             ));
         }
     }
-    lowered.diagnostics.attach(&contract.sources);
+    diagnostics.attach(&contract.sources);
     screen.diagnostics(&contract.diagnostics);
-    screen.diagnostics(&lowered.diagnostics);
-    let exit = if lowered.diagnostics.has_errors() { REFUSED } else { 0 };
+    screen.diagnostics(&diagnostics);
+    let exit = if diagnostics.has_errors() { REFUSED } else { 0 };
     let losses = lowered.losses.iter().map(|loss| {
         json!({ "engine": loss.engine, "what": loss.what, "enforced": loss.enforced, "place": whereabouts(&contract, &loss.place) })
     });

@@ -1,17 +1,19 @@
 //! Documentation of methods, from the contract's own words.
 
+use proc_macro2::TokenStream;
+use quote::quote;
+
 use super::Writer;
 use crate::{
     api::{Operation, ParameterIn, Status},
     emit,
-    lower::{Call, Lowered, Payload},
-    operations::Side,
+    plan::{Answers, Call, Payload, Side},
     schema::{Graph, SchemaId},
 };
 
-/// The lines of a method's documentation. `refusals` is the enum of its refusals.
-pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call, refusals: Option<&str>) -> Vec<String> {
-    let operation = &writer.operations[call.operation];
+/// The lines of a method's documentation.
+pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<String> {
+    let operation = call.operation;
     let graph = writer.graph;
     let mut lines = Vec::new();
     let mut paragraph = |text: &str| {
@@ -30,53 +32,54 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call, refusals: Option
         (Some(text), None) | (None, Some(text)) => paragraph(&sentence(text)),
         (None, None) => {}
     }
-    let scopes = scopes(operation);
+    let scopes = scopes(call);
     match &operation.callback {
         Some((caller, address)) => {
             paragraph(&format!("`{}`, a callback of `{caller}` to `{address}`{scopes}.", operation.method));
         }
-        None => paragraph(&format!("`{} {}`{scopes}.", operation.method, operation.path)),
+        None => paragraph(&format!("`{}`{scopes}.", call.place())),
     }
     if let Some(server) = operation.servers.first() {
         paragraph(&format!("Sent to `{server}`, a server of its own."));
     }
-    let webhook = writer.side == Side::Webhooks;
-    if !call.arguments.is_empty() || call.body.is_some() || webhook {
-        lines.push(String::new());
-        lines.push("# Arguments".to_owned());
-        lines.push(String::new());
+    let webhook = writer.plan.side == Side::Webhooks;
+    let body = call.body.as_ref().filter(|body| body.body.required);
+    let options = call.has_options();
+    if call.required().next().is_some() || body.is_some() || options || webhook {
+        lines.extend(["", "# Arguments", ""].map(str::to_owned));
         if webhook {
             lines.push("* `address`: where it is received.".to_owned());
         }
-        for argument in &call.arguments {
-            let parameter = &operation.parameters[argument.parameter];
-            let place = match argument.location {
+        for (_, parameter) in call.required() {
+            let place = match parameter.row.location {
                 ParameterIn::Path => "in the path",
                 ParameterIn::Query => "in the query",
                 ParameterIn::Header => "header",
                 ParameterIn::Cookie => "cookie",
             };
-            let mut facts = vec![format!("`{}` {place}", parameter.name)];
-            let limits = parameter.schema.map(|id| limits(graph, id)).unwrap_or_default();
+            let mut facts = vec![format!("`{}` {place}", parameter.row.name)];
+            let limits = parameter.row.schema.map(|id| limits(graph, id)).unwrap_or_default();
             if !limits.is_empty() {
                 facts.push(limits);
             }
-            if parameter.deprecated {
+            if parameter.parameter.deprecated {
                 facts.push("deprecated".to_owned());
             }
-            let about = parameter.description.as_deref().unwrap_or_default();
-            item(&mut lines, &argument.name, &facts.join(", "), about);
+            let about = parameter.parameter.description.as_deref().unwrap_or_default();
+            item(&mut lines, parameter.field.as_deref().unwrap_or_default(), &facts.join(", "), about);
         }
-        if let (Some(body), Some(described)) = (&call.body, &operation.request_body) {
-            let about = described.description.as_deref().unwrap_or_default();
-            let names: Vec<String> = body.forms.iter().map(|form| format!("`{}`", form.media_type)).collect();
+        if let Some(body) = body {
+            let about = body.body.description.as_deref().unwrap_or_default();
+            let sent = body.variants.iter().map(|variant| &body.contents[variant.sent].media.name);
+            let names: Vec<String> = sent.map(|name| format!("`{name}`")).collect();
             item(&mut lines, "body", &names.join(" or "), about);
         }
+        if options {
+            lines.push("* `options`: what may be left out.".to_owned());
+        }
     }
-    lines.push(String::new());
-    lines.push("# Errors".to_owned());
-    lines.push(String::new());
-    lines.extend(errors(operation, call, writer.lowered, refusals));
+    lines.extend(["", "# Errors", ""].map(str::to_owned));
+    lines.extend(errors(writer, call));
     lines
 }
 
@@ -89,57 +92,54 @@ fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
     lines.extend(about.map(|line| format!("  {line}")));
 }
 
-/// What a refusal's type is called, where it is one of ours.
-fn link(lowered: &Lowered, payload: &Payload) -> Option<String> {
-    let Payload::Json(key) = payload else { return None };
-    let text = lowered.components.get(key)?.rust_type.to_string().replace(' ', "");
-    let name = text.strip_prefix("super::types::")?;
-    let plain = name.chars().all(|character| character.is_alphanumeric() || character == '_');
-    plain.then(|| format!("[`{name}`](super::types::{name})"))
+/// What a refusal of a status is called, where it is one of ours.
+fn link(writer: &Writer<'_>, refusals: &Answers, status: Status) -> Option<String> {
+    let case = refusals.cases.iter().find(|case| case.status == status)?;
+    match (&refusals.choice, &case.payload) {
+        (Some(choice), _) => {
+            let module = writer.plan.side.answers();
+            let variant = &case.variant;
+            Some(format!("[`{choice}::{variant}`](super::{module}::{choice}::{variant})"))
+        }
+        (None, Payload::Json(ty)) => {
+            writer.types.name(ty).map(|name| format!("[`{name}`](super::types::{name})"))
+        }
+        (None, _) => None,
+    }
 }
 
-fn errors(operation: &Operation, call: &Call, lowered: &Lowered, refusals: Option<&str>) -> Vec<String> {
+fn errors(writer: &Writer<'_>, call: &Call<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    for response in &operation.responses {
-        let own = call.refusals.cases.iter().find(|case| case.status == response.status);
-        let body = match (&call.refusals.one, refusals, own) {
-            (Some(one), ..) => link(lowered, one),
-            (None, Some(name), Some(case)) => Some(format!("[`{name}::{}`]", case.variant)),
-            _ => None,
-        };
+    let Operation { responses, .. } = call.operation;
+    for response in responses {
+        if !call.refusals.cases.iter().any(|case| case.status == response.status) {
+            continue;
+        }
+        let body = link(writer, &call.refusals, response.status);
         let body = body.map(|name| format!(" with {name}")).unwrap_or_default();
         let status = match response.status {
-            _ if own.is_none() => continue,
-            Status::Code(code) => format!("`{code}`"),
-            Status::Range(class) => format!("`{class}XX`"),
             Status::Default if call.refusals.cases.len() > 1 => "any other `4XX` or `5XX`".to_owned(),
             Status::Default => "any `4XX` or `5XX`".to_owned(),
+            status => format!("`{}`", status.key()),
         };
         let mut about = markdown(&response.description).into_iter().filter(|line| !line.is_empty());
         let first = about.next().map(|text| format!(": {text}")).unwrap_or_default();
         lines.push(format!("* [`Error::Answer`]{body} for {status}{first}"));
         lines.extend(about.map(|line| format!("  {line}")));
     }
-    if call.body.is_some() || !call.arguments.is_empty() {
+    if call.body.is_some() || call.parameters.iter().any(|parameter| parameter.field.is_some()) {
         lines.push("* [`Error::InvalidRequest`] for what breaks the contract: it is not sent.".to_owned());
     }
     lines.push("* [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.".to_owned());
     lines
 }
 
-fn scopes(operation: &Operation) -> String {
-    let mut alternatives: Vec<String> = Vec::new();
-    for alternative in &operation.security {
-        let needed: Vec<_> = alternative
-            .iter()
-            .flat_map(|(_, scopes)| scopes.iter().map(|scope| format!("`{scope}`")))
-            .collect();
-        if needed.is_empty() {
-            return String::new();
-        }
-        alternatives.push(needed.join(" and "));
-    }
-    match alternatives.as_slice() {
+fn scopes(call: &Call<'_>) -> String {
+    let alternatives = call.scopes.iter().map(|scopes| {
+        let scopes: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
+        scopes.join(" and ")
+    });
+    match alternatives.collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         [one] => format!(", needs {one}"),
         many => format!(", needs one of {}", many.join(", ")),
@@ -156,6 +156,12 @@ pub(crate) fn limits(graph: &Graph, schema: SchemaId) -> String {
         next = graph.schema(id).reference;
     }
     emit::limits(&schemas)
+}
+
+/// Lines of documentation, each with the space that `///` has before its text.
+pub(super) fn attributes(lines: &[String]) -> TokenStream {
+    let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    quote!(#(#[doc = #lines])*)
 }
 
 fn sentence(text: &str) -> String {

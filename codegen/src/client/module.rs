@@ -4,16 +4,13 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Writer, docs, write};
-use crate::{
-    emit::ident,
-    operations::{Side, mentions},
-};
+use crate::{emit::ident, plan::Side};
 
 /// Puts the client together.
 pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
-    let api = writer.api;
+    let (api, side) = (writer.plan.api, writer.plan.side);
     let title = if api.title.is_empty() { "the interface" } else { &api.title };
-    let what = match writer.side {
+    let what = match side {
         Side::Paths => "client",
         Side::Webhooks => "sender of webhooks",
     };
@@ -24,27 +21,24 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
             version => format!(", version {version}"),
         }
     )];
-    if let Some(description) = api.description.as_ref().filter(|_| writer.side == Side::Paths) {
+    if let Some(description) = api.description.as_ref().filter(|_| side == Side::Paths) {
         lines.push(String::new());
         lines.extend(docs::markdown(description));
     }
     lines.push(String::new());
     lines.push("Cloning is cheap and shares the transport.".to_owned());
-    let lines = lines.iter().map(|line| doc(line));
-    let calls = writer.lowered.calls.iter().enumerate();
-    let methods: Vec<TokenStream> = calls.map(|(index, call)| write::method(writer, index, call)).collect();
-    let enums = &writer.enums.items;
-    let raw = mentions(&quote!(#(#methods)* #enums), "Bytes");
-    let bytes = raw.then(|| quote!(Bytes,));
-    let (table, id) = writer.side.table();
+    let lines = docs::attributes(&lines);
+    let sent = || writer.plan.calls.iter().filter(|call| call.unsendable.is_none());
+    let methods = sent().map(|call| write::method(writer, call));
+    let calls = sent().map(|call| write::call(writer, call));
+    let (table, id) = side.table();
     let (table, id) = (ident(table), ident(id));
-    let name = ident(match writer.side {
+    let name = ident(match side {
         Side::Paths => "Client",
         Side::Webhooks => "Sender",
     });
-    let servers =
-        writer.lowered.calls.iter().any(|call| !writer.operations[call.operation].servers.is_empty());
-    let base_only = (servers && writer.side == Side::Paths).then(|| {
+    let servers = sent().any(|call| !call.operation.servers.is_empty());
+    let base_only = (servers && side == Side::Paths).then(|| {
         quote! {
             /// The same client with every request sent to the address given to [`Client::new`].
             /// Otherwise operations to which the contract gives a server of their own go to
@@ -55,22 +49,24 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
             }
         }
     });
-    let start = match writer.side {
+    let shown = &writer.config.shown;
+    let shown = (!shown.is_empty()).then(|| quote!(.with_shown_members(&[#(#shown),*])));
+    let start = match side {
         Side::Paths => quote! {
             /// A client for the interface at `base_url` (scheme, host and, if there is one, the
             /// start of every path), reached through `transport`.
             pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
-                Self { core: Core::new(base_url, transport) }
+                Self { core: Core::new(base_url, transport) #shown }
             }
         },
         Side::Webhooks => quote! {
             /// A sender to whom each call says the address.
             pub fn new(transport: impl Transport + 'static) -> Self {
-                Self { core: Core::new("", transport) }
+                Self { core: Core::new("", transport) #shown }
             }
         },
     };
-    let base_url = (writer.side == Side::Paths).then(|| {
+    let base_url = (side == Side::Paths).then(|| {
         quote! {
             /// The address given to [`Client::new`].
             #[must_use]
@@ -79,14 +75,22 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
             }
         }
     });
+    // The table is named by calls alone.
+    let table = sent().next().map(|_| {
+        quote! {
+            use ::contract_runtime::{client::{Request, Response}, operation::Operation};
+
+            use super::#table::#id;
+        }
+    });
     quote! {
         use ::contract_runtime::{client::Core, transport::Transport};
 
-        use super::#table::#id;
+        #table
 
-        pub use ::contract_runtime::client::{Answer, #bytes Error, RequestChecks};
+        pub use ::contract_runtime::client::{Answer, Bytes, Call, Calling, Error, RequestChecks, Stored};
 
-        #(#lines)*
+        #lines
         #[derive(Clone, Debug)]
         pub struct #name {
             core: Core,
@@ -106,15 +110,15 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
 
             #base_url
 
+            /// What sends calls that are kept as values, and repeats what was stored of one.
+            #[must_use]
+            pub const fn core(&self) -> &Core {
+                &self.core
+            }
+
             #(#methods)*
         }
 
-        #enums
+        #(#calls)*
     }
-}
-
-/// One line of documentation, with the space that `///` has before its text.
-pub(crate) fn doc(line: &str) -> syn::Attribute {
-    let line = if line.is_empty() { String::new() } else { format!(" {line}") };
-    syn::parse_quote!(#[doc = #line])
 }

@@ -1,162 +1,242 @@
-//! Writes the methods: a signature from the call, and a body of one short line for each
-//! argument and each kind of answer, all of them calls into `contract_runtime::client`.
+//! Writes a method and the `Call` of its operation: a line for each argument and each kind of
+//! answer, all of them calls into `contract_runtime::client`.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote};
-use syn::{Type, parse_quote};
+use contract_runtime::media::MediaType;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
 
 use super::{Writer, docs};
 use crate::{
-    api::{ParameterIn, Status},
+    api::Status,
+    calls::payload_type,
     emit::ident,
-    lower::{Answers, Argument, Body, BodyForm, BodyKind, Call, Case, Payload},
-    operations::Side,
+    operations::whole_type,
+    plan::{Answers, Body, BodyType, BodyVariant, Call, Case, Format, Outcome, Parameter, Payload, Side},
+    shape::TypeRef,
 };
 
 /// The method of a call.
-pub(super) fn method(writer: &Writer<'_>, index: usize, call: &Call) -> TokenStream {
-    let operation = &writer.operations[call.operation];
-    let name = ident(&call.method);
-    let result = writer.enums.result(writer.lowered, index, call);
-    let refusal = writer.enums.refusal(writer.lowered, index, call);
-    let refusal_name = writer.enums.refusal_name(index);
-    let lines = docs::operation_lines(writer, call, refusal_name).into_iter();
-    let lines = lines.map(|line| super::doc(&line));
-    let deprecated = operation.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
-    let webhook = writer.side == Side::Webhooks;
-    let address = webhook.then(|| quote!(address: &str,));
+pub(super) fn method(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
+    let side = writer.plan.side;
+    let lines = docs::attributes(&docs::operation_lines(writer, call));
+    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
+    let (name, request, module) = (ident(&call.method), ident(&call.name), ident(side.calls()));
+    let address = (side == Side::Webhooks).then(|| quote!(address: &str,));
+    let at = (side == Side::Webhooks).then(|| quote!(.at(address)));
+    let arguments = arguments(writer, call);
+    let options = call.has_options().then(|| {
+        let options = ident(&call.options);
+        quote!(options: super::#module::#options)
+    });
+    let names = names(call);
+    let pass_options = call.has_options().then(|| quote!(&options));
     // clippy's own threshold, `self` included.
-    let count = call.arguments.len() + usize::from(call.body.is_some()) + usize::from(webhook) + 1;
-    let many = (count > 7)
-        .then(|| quote!(#[expect(clippy::too_many_arguments, reason = "the contract has that many")]));
-    let arguments = call.arguments.iter().map(argument);
-    let body = call.body.as_ref().map(body_argument);
-    let request = request(writer, call);
-    let arms = arms(writer, index, call);
+    let count = names.len() + usize::from(options.is_some()) + usize::from(address.is_some()) + 1;
+    let many = (count > 7).then(many);
     quote! {
-        #(#lines)*
+        #lines
         #deprecated
         #many
-        pub async fn #name(&self, #address #(#arguments,)* #body) -> Result<Answer<#result>, Error<#refusal>> {
-            #request
-            let response = self.core.send(request).await?;
-            match response.status() {
-                #(#arms)*
-                _ => response.undocumented(),
+        pub fn #name(&self, #address #(#arguments,)* #options) -> Calling<'_, super::#module::#request> {
+            self.core.send(super::#module::#request::of(&self.core, #(#names,)* #pass_options) #at)
+        }
+    }
+}
+
+/// The `Call` of an operation.
+pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
+    let side = writer.plan.side;
+    let (name, module) = (ident(&call.name), ident(side.calls()));
+    let (id, variant) = (ident(side.table().1), ident(&call.id));
+    let arguments = arguments(writer, call);
+    let options = call.has_options().then(|| {
+        let options = ident(&call.options);
+        quote!(options: &super::#module::#options)
+    });
+    let count = arguments.len() + usize::from(options.is_some()) + 1;
+    let many = (count > 7).then(many);
+    let request = request(writer, call);
+    let own = own(call);
+    let success = success_type(writer, &call.answers);
+    let refusal = held_type(writer, &call.refusals);
+    let arms = arms(writer, call);
+    quote! {
+        impl super::#module::#name {
+            #many
+            fn of(core: &Core, #(#arguments,)* #options) -> Request {
+                #request
+            }
+        }
+
+        impl Call for super::#module::#name {
+            const OPERATION: &'static Operation = #id::#variant.operation();
+            type Success = #success;
+            type Refusal = #refusal;
+
+            fn request(&self, core: &Core) -> Request {
+                Self::of(core, #(#own),*)
+            }
+
+            fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+                match response.status() {
+                    #(#arms)*
+                    _ => response.undocumented(),
+                }
             }
         }
     }
 }
 
-fn argument(argument: &Argument) -> TokenStream {
-    let name = ident(&argument.name);
-    let given = borrowed(&argument.rust_type);
-    let given: TokenStream = match (argument.list, argument.required) {
-        (true, _) => quote!(&[#given]),
-        (false, true) => quote!(#given),
-        (false, false) => quote!(Option<#given>),
-    };
-    quote!(#name: #given)
+fn many() -> TokenStream {
+    quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires that many")])
 }
 
-fn body_argument(body: &Body) -> TokenStream {
-    let given = match body.forms.as_slice() {
-        [BodyForm { kind: BodyKind::Bytes, .. }] => {
-            return if body.required { quote!(body: impl Into<Bytes>) } else { quote!(body: Option<Bytes>) };
+/// What has to be given: parameters, then the body.
+fn arguments(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
+    let parameters = call.required().map(|(_, parameter)| {
+        let (name, given) = (field(parameter), borrowed(writer, &parameter.ty));
+        quote!(#name: #given)
+    });
+    let body = required_body(call).map(|body| {
+        let given = match body.variants.as_slice() {
+            [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(impl Into<Bytes>),
+            [BodyVariant { ty: BodyType::Text, .. }] => quote!(&str),
+            [BodyVariant { ty: BodyType::Fields, .. }] => quote!(&[::contract_runtime::multipart::Field]),
+            [BodyVariant { ty: BodyType::Value(ty), .. }] => match ty {
+                // A body is a document, whatever stands in it.
+                TypeRef::Vec(_) | TypeRef::String => borrowed(writer, ty),
+                ty => {
+                    let ty = writer.types.rust_type(ty);
+                    quote!(&#ty)
+                }
+            },
+            _ => {
+                let ty = whole_type(writer.plan.side, body, writer.types);
+                quote!(&#ty)
+            }
+        };
+        quote!(body: #given)
+    });
+    parameters.chain(body).collect()
+}
+
+/// The arguments' names, to pass them on.
+fn names(call: &Call<'_>) -> Vec<Ident> {
+    let parameters = call.required().map(|(_, parameter)| field(parameter));
+    parameters.chain(required_body(call).map(|_| ident("body"))).collect()
+}
+
+/// The same of a call that is a value.
+fn own(call: &Call<'_>) -> Vec<TokenStream> {
+    let parameters = call.required().map(|(_, parameter)| {
+        let name = field(parameter);
+        match parameter.ty {
+            TypeRef::Bool | TypeRef::Int(_) => quote!(self.#name),
+            _ => quote!(&self.#name),
         }
-        [BodyForm { kind: BodyKind::Text, .. }] => quote!(&str),
-        _ => reference(&body.rust_type),
-    };
-    if body.required { quote!(body: #given) } else { quote!(body: Option<#given>) }
+    });
+    let body = required_body(call).map(|body| match body.variants.as_slice() {
+        [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(self.body.clone()),
+        _ => quote!(&self.body),
+    });
+    parameters.chain(body).chain(call.has_options().then(|| quote!(&self.options))).collect()
 }
 
-/// `let request = …;`
-fn request(writer: &Writer<'_>, call: &Call) -> TokenStream {
-    let operation = &writer.operations[call.operation];
-    let info = ident(&writer.names[call.operation]);
-    let id = ident(writer.side.table().1);
-    let mut request = quote!(self.core.request(#id::#info.operation()));
-    if writer.side == Side::Webhooks {
-        request.extend(quote!(.at(address)));
-    }
-    for argument in &call.arguments {
-        let wire = &operation.parameters[argument.parameter].name;
-        let name = ident(&argument.name);
-        let method = ident(match argument.location {
-            ParameterIn::Path => "path",
-            ParameterIn::Query => "query",
-            ParameterIn::Header => "header",
-            ParameterIn::Cookie => "cookie",
-        });
-        request.extend(quote!(.#method(#wire, #name)));
+fn required_body<'c, 'a>(call: &'c Call<'a>) -> Option<&'c Body<'a>> {
+    call.body.as_ref().filter(|body| body.body.required)
+}
+
+fn field(parameter: &Parameter<'_>) -> Ident {
+    ident(parameter.field.as_deref().unwrap_or_default())
+}
+
+/// Rows are addressed by their index, as servers address them.
+fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
+    let mut request = quote!(core.request(Self::OPERATION));
+    for (index, parameter) in call.parameters.iter().enumerate().filter(|(_, p)| p.field.is_some()) {
+        let (index, name) = (Literal::usize_unsuffixed(index), field(parameter));
+        let value = if parameter.row.required { quote!(#name) } else { quote!(&options.#name) };
+        request.extend(quote!(.argument(#index, #value)));
     }
     if let Some(media_types) = &call.accept {
         request.extend(quote!(.accept(#media_types)));
     }
-    let Some(body) = &call.body else { return quote!(let request = #request;) };
-    match (body.forms.as_slice(), body.required) {
-        ([one], true) => {
-            let sent = sent(one);
-            quote!(let request = #request #sent;)
-        }
-        ([one], false) => {
-            let sent = sent(one);
-            quote! {
-                let request = #request;
-                let request = match body {
-                    Some(body) => request #sent,
-                    None => request,
-                };
+    let Some(body) = &call.body else { return request };
+    let whole = whole_type(writer.plan.side, body, writer.types);
+    let required = body.body.required;
+    if let ([one], true) = (body.variants.as_slice(), required) {
+        let sent = sent(body, one, &quote!(body));
+        return quote!(#request #sent);
+    }
+    let arms = body.variants.iter().map(|variant| {
+        let given = match variant.ty {
+            BodyType::Bytes => quote!(body.clone()),
+            _ => quote!(body),
+        };
+        let sent = sent(body, variant, &given);
+        let pattern = match body.is_choice() {
+            true => {
+                let name = ident(&variant.name);
+                quote!(#whole::#name(body))
             }
-        }
-        (several, required) => {
-            let name = &body.rust_type;
-            let arms = several.iter().map(|form| {
-                let (variant, sent) = (ident(&form.variant), sent(form));
-                let pattern = quote!(#name::#variant(body));
-                let pattern = if required { pattern } else { quote!(Some(#pattern)) };
-                let clone = (form.kind == BodyKind::Bytes).then(|| quote!(let body = body.clone();));
-                match clone {
-                    Some(clone) => quote!(#pattern => { #clone request #sent }),
-                    None => quote!(#pattern => request #sent,),
-                }
-            });
-            let none = (!required).then(|| quote!(None => request,));
-            quote! {
-                let request = #request;
-                let request = match body { #(#arms)* #none };
-            }
-        }
+            false => quote!(body),
+        };
+        let pattern = if required { pattern } else { quote!(Some(#pattern)) };
+        quote!(#pattern => request #sent,)
+    });
+    let given = if required { quote!(body) } else { quote!(&options.body) };
+    let none = (!required).then(|| quote!(None => request,));
+    quote! {
+        let request = #request;
+        match #given { #(#arms)* #none }
     }
 }
 
-fn sent(form: &BodyForm) -> TokenStream {
-    let media_type = &form.media_type;
-    match form.kind {
-        BodyKind::Model => quote!(.json(#media_type, body)),
-        BodyKind::Json => quote!(.json_value(#media_type, body)),
-        BodyKind::Form => quote!(.form(#media_type, body)),
-        BodyKind::Multipart => quote!(.multipart(#media_type, body)),
-        BodyKind::Text => quote!(.text(#media_type, body)),
-        BodyKind::Bytes => quote!(.bytes(#media_type, body)),
-        BodyKind::Typed => quote!(.typed(body)),
+fn sent(body: &Body<'_>, variant: &BodyVariant, given: &TokenStream) -> TokenStream {
+    let content = &body.contents[variant.sent];
+    let media_type = &content.media.name;
+    match &content.format {
+        Format::Model => quote!(.json(#media_type, #given)),
+        Format::Json => quote!(.json_value(#media_type, #given)),
+        Format::Form(..) => quote!(.form(#media_type, #given)),
+        Format::Multipart(..) => quote!(.multipart(#media_type, #given)),
+        Format::Text => quote!(.text(#media_type, #given)),
+        Format::Bytes => quote!(.bytes(#media_type, #given)),
+        Format::Typed => quote!(.typed(#given)),
     }
 }
 
-/// The arms of the `match` over statuses, results first. A code comes before a range and a
+fn success_type(writer: &Writer<'_>, answers: &Answers) -> TokenStream {
+    let ty = held_type(writer, answers);
+    if answers.optional { quote!(Option<#ty>) } else { ty }
+}
+
+fn held_type(writer: &Writer<'_>, answers: &Answers) -> TokenStream {
+    match (&answers.one, &answers.choice) {
+        (Some(one), _) => payload_type(one, writer.types),
+        (None, Some(name)) => choice(writer, name),
+        (None, None) => quote!(()),
+    }
+}
+
+fn choice(writer: &Writer<'_>, name: &str) -> TokenStream {
+    let (module, name) = (ident(writer.plan.side.answers()), ident(name));
+    quote!(super::#module::#name)
+}
+
+/// The arms of the `match` over statuses, successes first. A code comes before a range and a
 /// range before `default`, so that the first that fits is the one that the contract means.
-fn arms(writer: &Writer<'_>, index: usize, call: &Call) -> Vec<TokenStream> {
+fn arms(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
     let mut arms = Vec::new();
-    for (answers, results) in [(&call.results, true), (&call.refusals, false)] {
-        let name = if results { writer.enums.result_name(index) } else { writer.enums.refusal_name(index) };
-        match (&answers.one, name) {
+    for (answers, outcome) in [(&call.answers, Outcome::Success), (&call.refusals, Outcome::Refusal)] {
+        match (&answers.one, &answers.choice) {
             (Some(one), _) => {
-                let ranges = answers.cases.iter().flat_map(|case| ranges(case.status, results, answers));
+                let ranges = answers.cases.iter().flat_map(|case| ranges(case.status, outcome, answers));
                 let Some(pattern) = pattern(ranges.collect()) else { continue };
-                let method = ident(simple(one, results, answers.optional));
+                let method = ident(simple(one, outcome, answers.optional));
                 arms.push(quote!(#pattern => response.#method(),));
             }
-            (None, Some(name)) => arms.extend(several(answers, name, results)),
+            (None, Some(name)) => arms.extend(several(answers, &choice(writer, name), outcome)),
             (None, None) => {}
         }
     }
@@ -164,82 +244,73 @@ fn arms(writer: &Writer<'_>, index: usize, call: &Call) -> Vec<TokenStream> {
 }
 
 /// The runtime's method that reads the only type of a side.
-const fn simple(payload: &Payload, results: bool, optional: bool) -> &'static str {
-    match (payload, results) {
-        (Payload::Json(_), true) if optional => "json_or_nothing",
-        (Payload::Json(_), true) => "json",
-        (Payload::Text, true) => "text",
-        (Payload::Raw, true) => "bytes",
-        (Payload::Nothing, true) => "nothing",
-        (Payload::Json(_), false) => "refusal",
-        (Payload::Text, false) => "refusal_text",
-        (Payload::Raw, false) => "refusal_bytes",
-        (Payload::Nothing, false) => "refusal_nothing",
+const fn simple(payload: &Payload, outcome: Outcome, optional: bool) -> &'static str {
+    match (payload, outcome) {
+        (Payload::Json(_), Outcome::Success) if optional => "json_or_nothing",
+        (Payload::Json(_), Outcome::Success) => "json",
+        (Payload::Text, Outcome::Success) => "text",
+        (Payload::Bytes, Outcome::Success) => "bytes",
+        (Payload::Nothing, Outcome::Success) => "nothing",
+        (Payload::Json(_), Outcome::Refusal) => "refusal",
+        (Payload::Text, Outcome::Refusal) => "refusal_text",
+        (Payload::Bytes, Outcome::Refusal) => "refusal_bytes",
+        (Payload::Nothing, Outcome::Refusal) => "refusal_nothing",
     }
 }
 
-fn several(answers: &Answers, name: &str, results: bool) -> Vec<TokenStream> {
-    let name = ident(name);
+fn several(answers: &Answers, name: &TokenStream, outcome: Outcome) -> Vec<TokenStream> {
     let mut statuses: Vec<Status> = answers.cases.iter().map(|case| case.status).collect();
     statuses.sort_unstable();
     statuses.dedup();
     let mut arms = Vec::new();
     for status in statuses {
-        let Some(pattern) = pattern(ranges(status, results, answers)) else { continue };
+        let Some(pattern) = pattern(ranges(status, outcome, answers)) else { continue };
         // JSON checks its media type by itself and comes last; the others are asked for.
-        let own = || answers.cases.iter().filter(|case| case.status == status);
-        let json = |case: &&Case| matches!(case.payload, Payload::Json(_));
-        let (last, asked): (Vec<&Case>, Vec<&Case>) = own().partition(json);
-        let several = last.len() + asked.len() > 1;
-        for case in asked {
-            let read = read(case, &name, results);
-            arms.push(match case.media_type.as_deref().filter(|_| several) {
-                Some(media_type) => {
-                    let media_type = media_type.split(';').next().unwrap_or_default().trim();
-                    quote!(#pattern if response.is(#media_type) => #read,)
-                }
-                None => quote!(#pattern => #read,),
+        let own = answers.cases.iter().filter(|case| case.status == status);
+        let (json, others): (Vec<&Case>, Vec<&Case>) =
+            own.partition(|case| matches!(case.payload, Payload::Json(_)));
+        let last = json.last().copied();
+        for case in others.into_iter().chain(json.iter().copied()) {
+            let read = read(case, name, outcome);
+            let asked = case.by_media_type && last.is_none_or(|last| !std::ptr::eq(last, case));
+            arms.push(if asked {
+                let media_type = MediaType::of(&case.media_type).essence();
+                quote!(#pattern if response.is(#media_type) => #read,)
+            } else {
+                quote!(#pattern => #read,)
             });
         }
-        match last.as_slice() {
-            [] if several => arms.push(quote!(#pattern => response.unexpected(),)),
-            [] => {}
-            [before @ .., last] => {
-                for case in before {
-                    let read = read(case, &name, results);
-                    let media_type = case.media_type.as_deref().unwrap_or_default();
-                    let media_type = media_type.split(';').next().unwrap_or_default().trim();
-                    arms.push(quote!(#pattern if response.is(#media_type) => #read,));
-                }
-                let read = read(last, &name, results);
-                arms.push(quote!(#pattern => #read,));
-            }
+        if last.is_none() && answers.cases.iter().any(|case| case.status == status && case.by_media_type) {
+            arms.push(quote!(#pattern => response.unexpected(),));
         }
     }
     arms
 }
 
-fn read(case: &Case, name: &proc_macro2::Ident, results: bool) -> TokenStream {
+fn read(case: &Case, name: &TokenStream, outcome: Outcome) -> TokenStream {
     let variant = ident(&case.variant);
-    let side = ident(if results { "result" } else { "refusal" });
+    let side = ident(match outcome {
+        Outcome::Success => "result",
+        Outcome::Refusal => "refusal",
+    });
     match case.payload {
         Payload::Json(_) => quote!(response.read_json().#side(#name::#variant)),
         Payload::Text => quote!(response.read_text().#side(#name::#variant)),
-        Payload::Raw => quote!(response.read_bytes().#side(#name::#variant)),
+        Payload::Bytes => quote!(response.read_bytes().#side(#name::#variant)),
         Payload::Nothing => quote!(response.read_nothing().#side(|()| #name::#variant)),
     }
 }
 
 /// The statuses of a key. `default` is what no range has.
-fn ranges(status: Status, results: bool, answers: &Answers) -> Vec<(u16, u16)> {
-    match status {
-        Status::Code(code) => vec![(code, code)],
-        Status::Range(class) => vec![(u16::from(class) * 100, u16::from(class) * 100 + 99)],
-        Status::Default if results => vec![(200, 299)],
-        Status::Default => {
+fn ranges(status: Status, outcome: Outcome, answers: &Answers) -> Vec<(u16, u16)> {
+    let class = |class: u8| (u16::from(class) * 100, u16::from(class) * 100 + 99);
+    match (status, outcome) {
+        (Status::Code(code), _) => vec![(code, code)],
+        (Status::Range(digit), _) => vec![class(digit)],
+        (Status::Default, Outcome::Success) => vec![class(2)],
+        (Status::Default, Outcome::Refusal) => {
             let own = |class: u8| answers.cases.iter().any(|case| case.status == Status::Range(class));
-            let left = [4_u8, 5].into_iter().filter(|&class| answers.one.is_some() || !own(class));
-            left.map(|class| (u16::from(class) * 100, u16::from(class) * 100 + 99)).collect()
+            [4_u8, 5].into_iter().filter(|&each| answers.one.is_some() || !own(each)).map(class).collect()
         }
     }
 }
@@ -262,28 +333,21 @@ fn pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
     (!patterns.is_empty()).then(|| quote!(#(#patterns)|*))
 }
 
-/// Numbers and booleans by value, everything else by reference.
-fn borrowed(rust_type: &TokenStream) -> TokenStream {
-    const BY_VALUE: [&str; 14] =
-        ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128"];
-    let text = rust_type.to_string().replace(' ', "");
-    if BY_VALUE.contains(&text.as_str()) { rust_type.clone() } else { reference(rust_type) }
-}
-
-/// `&T`; `&str` for `String`, `&[T]` for `Vec<T>`.
-fn reference(rust_type: &TokenStream) -> TokenStream {
-    let text = rust_type.to_string().replace(' ', "");
-    if text == "String" || text.ends_with("::String") {
-        return quote!(&str);
+/// Numbers and booleans by value, texts as `&str`, lists as slices, everything else by reference.
+fn borrowed(writer: &Writer<'_>, ty: &TypeRef) -> TokenStream {
+    match ty {
+        TypeRef::Bool | TypeRef::Int(_) => writer.types.rust_type(ty),
+        TypeRef::String => quote!(&str),
+        TypeRef::Vec(inner) if **inner == TypeRef::String => {
+            quote!(&[impl AsRef<str> + ::serde::Serialize])
+        }
+        TypeRef::Vec(inner) => {
+            let inner = writer.types.rust_type(inner);
+            quote!(&[#inner])
+        }
+        ty => {
+            let ty = writer.types.rust_type(ty);
+            quote!(&#ty)
+        }
     }
-    if let Ok(Type::Path(path)) = syn::parse2::<Type>(rust_type.clone())
-        && let Some(last) = path.path.segments.last()
-        && last.ident == "Vec"
-        && let syn::PathArguments::AngleBracketed(arguments) = &last.arguments
-        && let Some(syn::GenericArgument::Type(element)) = arguments.args.first()
-    {
-        let list: Type = parse_quote!(&[#element]);
-        return list.to_token_stream();
-    }
-    quote!(&#rust_type)
 }

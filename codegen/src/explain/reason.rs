@@ -3,8 +3,9 @@
 use super::constraint::type_words;
 use crate::{
     generate::Contract,
+    rust_types,
     schema::Types,
-    shape::{Body, IntKind, TypeDef, TypeRef},
+    shape::{Body, TypeDef, TypeRef},
     together::{Conj, Facts},
 };
 
@@ -77,23 +78,7 @@ pub fn json(contract: &Contract, conj: &Conj) -> &'static str {
 /// A type as generated code writes it.
 #[must_use]
 pub fn name(contract: &Contract, ty: &TypeRef) -> String {
-    let of = |inner: &TypeRef| name(contract, inner);
-    match ty {
-        TypeRef::Json => "Json".to_owned(),
-        TypeRef::Bool => "bool".to_owned(),
-        TypeRef::Int(IntKind::I64) => "i64".to_owned(),
-        TypeRef::Int(IntKind::U64) => "u64".to_owned(),
-        TypeRef::Number => "Number".to_owned(),
-        TypeRef::String => "String".to_owned(),
-        TypeRef::Secret => "Secret".to_owned(),
-        TypeRef::Named(id) => contract.shapes.get(*id).name.clone(),
-        TypeRef::Replaced(path, _) => path.clone(),
-        TypeRef::Vec(inner) => format!("Vec<{}>", of(inner)),
-        TypeRef::Map(inner) => format!("Map<{}>", of(inner)),
-        TypeRef::Nullable(inner) => format!("Nullable<{}>", of(inner)),
-        TypeRef::Boxed(inner) => format!("Box<{}>", of(inner)),
-        TypeRef::Tuple(inner) => format!("({})", inner.iter().map(of).collect::<Vec<_>>().join(", ")),
-    }
+    rust_types::text(&contract.shapes, ty)
 }
 
 fn plural(count: usize) -> &'static str {

@@ -21,10 +21,14 @@ pub(crate) const RESERVED: &[&str] = &[
     "schemas",
     "operations",
     "bodies",
+    "calls",
+    "answers",
     "client",
     "server",
     "webhooks",
     "webhook_bodies",
+    "webhook_calls",
+    "webhook_answers",
     "webhook_client",
     "webhook_server",
     "root",
@@ -96,6 +100,7 @@ impl Project {
                 );
             }
         }
+        crate::plan::check_lists(&config.operations, api, &mut problems.borrow_mut());
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }

@@ -1,235 +1,146 @@
-//! Parameters: which are arguments, how they are named and written.
+//! Parameters: how they are named and written in the lowered document.
 
 use std::collections::BTreeSet;
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
 use serde_json::{Value, json};
 
-use super::{Argument, Lowering, TRANSPORT, distinct, exceed};
+use super::{Lowering, TRANSPORT, exceed, reference};
 use crate::{
-    api::{Operation, Parameter, ParameterIn},
-    operations::Side,
-    schema::SchemaId,
+    api::ParameterIn,
+    names,
+    plan::{Call, Parameter},
+    schema::Types,
+    shape::{Body, Shapes, TypeRef},
+    together::{Conj, Facts},
 };
 
+/// A parameter of a lowered operation.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// Its row.
+    pub row: usize,
+    /// Its lowered name.
+    pub name: String,
+}
+
 impl Lowering<'_> {
-    /// The lowered path, the arguments in the order of the method, the lowered parameters.
+    /// The lowered path, the arguments, the lowered parameters.
     pub(super) fn arguments(
         &mut self,
-        operation: &Operation,
+        call: &Call<'_>,
         beyond: &mut Option<String>,
-    ) -> Result<(String, Vec<Argument>, Vec<Value>), String> {
+    ) -> (String, Vec<Argument>, Vec<Value>) {
         // progenitor names an argument after its parameter, wherever that stands, and drops
         // the first of two with one name.
         let mut seen = BTreeSet::from(["body".to_owned()]);
-        let mut path = operation.path.clone();
+        let mut path = call.operation.path.clone();
         let mut arguments = Vec::new();
-        // A webhook has a name where others have a path.
-        let template = if self.side == Side::Webhooks { "/" } else { &operation.path };
-        for placeholder in placeholders(template)? {
-            let (index, parameter) = operation
-                .parameters
-                .iter()
-                .enumerate()
-                .find(|(_, each)| each.location == ParameterIn::Path && each.name == placeholder)
-                .ok_or_else(|| format!("the path's `{{{placeholder}}}` is no parameter"))?;
-            let name = distinct(placeholder, &mut seen, "path");
-            path = path.replace(&format!("{{{placeholder}}}"), &format!("{{{name}}}"));
-            arguments.push(self.argument(index, parameter, name, beyond));
-        }
-        for (index, parameter) in operation.parameters.iter().enumerate() {
-            if self.is_supplied(parameter) {
+        let mut lowered = Vec::new();
+        for (row, parameter) in call.parameters.iter().enumerate() {
+            if parameter.field.is_none() {
+                let what = format!("parameter `{}`", parameter.row.name);
+                self.lose(&parameter.parameter.place, what, TRANSPORT);
                 continue;
             }
-            let prefix = match parameter.location {
-                ParameterIn::Path => {
-                    if arguments.iter().any(|argument| argument.parameter == index) {
-                        continue;
-                    }
-                    return Err(format!("path parameter `{}` is not in the path", parameter.name));
-                }
+            let prefix = match parameter.row.location {
+                ParameterIn::Path => "path",
                 ParameterIn::Query => "query",
                 ParameterIn::Header => "header",
                 ParameterIn::Cookie => "cookie",
             };
-            let name = distinct(&parameter.name, &mut seen, prefix);
-            arguments.push(self.argument(index, parameter, name, beyond));
+            let wire = &parameter.row.name;
+            let name = distinct(wire, &mut seen, prefix);
+            if parameter.row.location == ParameterIn::Path {
+                path = path.replace(&format!("{{{wire}}}"), &format!("{{{name}}}"));
+            }
+            lowered.push(self.argument(parameter, &name, beyond));
+            arguments.push(Argument { row, name });
         }
-        let lowered = arguments.iter().map(|argument| self.parameter(operation, argument));
-        let lowered = lowered.collect();
-        Ok((path, arguments, lowered))
+        let listed: Vec<&str> = call.parameters.iter().map(|parameter| parameter.row.name.as_str()).collect();
+        for hidden in call.operation.parameters.iter().filter(|p| !listed.contains(&p.name.as_str())) {
+            let what = format!("parameter `{}`", hidden.name);
+            self.lose(&hidden.place, what, TRANSPORT);
+        }
+        (path, arguments, lowered)
     }
 
-    /// Whether the transport supplies it, or HTTP itself does (OpenAPI 3.1, 4.8.12.1).
-    fn is_supplied(&mut self, parameter: &Parameter) -> bool {
-        if !matches!(parameter.location, ParameterIn::Header | ParameterIn::Cookie) {
-            return false;
-        }
-        let named = |name: &str| name.eq_ignore_ascii_case(&parameter.name);
-        let ours = self.options.transport_parameters.iter().any(|name| named(name));
-        let https = parameter.location == ParameterIn::Header
-            && ["Accept", "Authorization", "Content-Type"].into_iter().any(named);
-        if ours {
-            let what = format!("parameter `{}`", parameter.name);
-            self.lose(&parameter.place, what, TRANSPORT);
-        } else if https {
-            let what = format!("header `{}`, which OpenAPI says to ignore", parameter.name);
-            self.lose(&parameter.place, what, "the client and its transport");
-        }
-        ours || https
-    }
-
-    fn argument(
-        &mut self,
-        index: usize,
-        parameter: &Parameter,
-        name: String,
-        beyond: &mut Option<String>,
-    ) -> Argument {
-        let wire = &parameter.name;
-        let any = || quote!(::contract_runtime::Json);
-        let whole = parameter.schema.map_or_else(any, |schema| self.types.rust_type(schema));
-        let scalar = parameter.schema.is_some_and(|schema| self.types.is_scalar(schema));
-        let query = parameter.location == ParameterIn::Query;
-        let element = parameter.schema.and_then(|schema| self.element(schema));
+    fn argument(&mut self, parameter: &Parameter<'_>, name: &str, beyond: &mut Option<String>) -> Value {
+        let row = &parameter.row;
+        let place = &parameter.parameter.place;
+        let wire = &row.name;
+        let query = row.location == ParameterIn::Query;
+        let element = match &parameter.ty {
+            TypeRef::Vec(element) => Some(&**element),
+            _ => None,
+        };
         let plain_style = matches!(
-            (query, parameter.style.as_str()),
+            (query, row.style.as_str()),
             (true, "form" | "spaceDelimited" | "pipeDelimited") | (false, "simple")
         );
-        if parameter.location == ParameterIn::Cookie {
+        let scalar = |ty: &TypeRef| is_scalar(self.shapes, ty);
+        if row.location == ParameterIn::Cookie {
             exceed(beyond, format!("`{wire}` is a cookie"));
-        } else if let Some(media_type) = &parameter.content {
+        } else if let Some(media_type) = &parameter.parameter.content {
             exceed(beyond, format!("parameter `{wire}` is `{media_type}`"));
-        } else if !plain_style || (element.is_some() && parameter.style != "form") {
-            exceed(beyond, format!("parameter `{wire}` has the style `{}`", parameter.style));
-        } else if !scalar && (element.is_none_or(|item| !self.types.is_scalar(item)) || !query) {
-            let null = parameter.schema.is_some_and(|schema| self.is_plain_or_null(schema));
-            if !null {
-                exceed(
-                    beyond,
-                    format!("parameter `{wire}` is neither a plain value nor a list of such in the query"),
-                );
-            }
+        } else if !plain_style || (element.is_some() && row.style != "form") {
+            exceed(beyond, format!("parameter `{wire}` has the style `{}`", row.style));
+        } else if !scalar(&parameter.ty) && !(query && element.is_some_and(scalar)) {
+            exceed(
+                beyond,
+                format!("parameter `{wire}` is neither a plain value nor a list of such in the query"),
+            );
         }
-        let (rust_type, list) = match element {
-            Some(item) if !scalar => (self.types.rust_type(item), true),
-            _ => (whole, false),
-        };
-        let rust_type = match without_null(&rust_type) {
-            Some(plain) => {
-                let what = format!("`null` for parameter `{wire}`");
-                self.lose(&parameter.place, what, "nothing: it has no form there; leave it out");
-                plain
-            }
-            None => rust_type,
-        };
-        if parameter.allow_reserved {
+        let null = parameter.row.schema.is_some_and(|schema| {
+            Facts::of(self.graph, &Conj::one(schema), true).types.contains(Types::NULL)
+                && matches!(self.shapes.of(schema), TypeRef::Nullable(_))
+        });
+        if null {
+            let what = format!("`null` for parameter `{wire}`");
+            self.lose(place, what, "nothing: it has no form there; leave it out");
+        }
+        if row.allow_reserved {
             let what = format!("`allowReserved` of parameter `{wire}`");
-            self.lose(&parameter.place, what, "the client sends reserved characters as they are");
+            self.lose(place, what, "the client sends reserved characters as they are");
         }
-        let limits = parameter.schema.map(|schema| crate::client::limits(self.graph, schema));
-        if let Some((limits, schema)) = limits.zip(parameter.schema).filter(|(limits, _)| !limits.is_empty())
-        {
+        let limits = row.schema.map(|schema| crate::client::limits(self.graph, schema)).unwrap_or_default();
+        if !limits.is_empty() {
             let what = format!("limits of parameter `{wire}`: {limits}");
-            let checked = self.types.is_contract(schema) || self.types.validator(schema).is_some();
-            let enforced = if checked {
-                "checked before it is sent, by its schema"
-            } else {
-                "the server alone: the generated crate has no validator for it"
-            };
-            self.lose(&parameter.place, what, enforced);
+            self.lose(place, what, "checked before it is sent, by its schema");
         }
-        Argument {
-            parameter: index,
-            name,
-            location: parameter.location,
-            required: parameter.required || parameter.location == ParameterIn::Path,
-            list,
-            rust_type,
-        }
-    }
-
-    fn parameter(&mut self, operation: &Operation, argument: &Argument) -> Value {
-        let schema = operation.parameters[argument.parameter].schema;
-        let key = self.components.key(argument.rust_type.clone(), schema);
-        let reference = json!({ "$ref": format!("#/components/schemas/{key}") });
-        let location = match argument.location {
+        let key = self.component(element.filter(|_| query).unwrap_or(&parameter.ty));
+        let location = match row.location {
             ParameterIn::Path => "path",
             ParameterIn::Query => "query",
             ParameterIn::Header | ParameterIn::Cookie => "header",
         };
-        json!({
-            "name": argument.name,
-            "in": location,
-            "required": argument.required,
-            "schema": reference,
-        })
-    }
-
-    /// The schema of a list's elements, when the type is a plain list.
-    fn element(&self, schema: SchemaId) -> Option<SchemaId> {
-        let mut id = schema;
-        // References were checked for cycles when the graph was built; this bound is for
-        // graphs made by hand.
-        for _ in 0..64 {
-            let schema = self.graph.schema(id);
-            if let Some(items) = schema.items {
-                let rust_type = self.types.rust_type(id).to_string().replace(' ', "");
-                let list = rust_type.starts_with("Vec<") || rust_type.starts_with("::std::vec::Vec<");
-                return list.then_some(items);
-            }
-            id = schema.reference?;
-        }
-        None
-    }
-
-    /// Whether the type is a plain value or `null`.
-    fn is_plain_or_null(&self, schema: SchemaId) -> bool {
-        if without_null(&self.types.rust_type(schema)).is_none() {
-            return false;
-        }
-        let held = self.graph.schema(schema);
-        let mut branches = held.any_of.iter().chain(&held.one_of).copied();
-        held.types.is_some_and(|types| {
-            !types.contains(crate::schema::Types::ARRAY) && !types.contains(crate::schema::Types::OBJECT)
-        }) || branches.any(|branch| self.types.is_scalar(branch))
+        json!({ "name": name, "in": location, "required": row.required, "schema": reference(&key) })
     }
 }
 
-/// `T` of `Nullable<T>` or `Option<T>`.
-fn without_null(rust_type: &TokenStream) -> Option<TokenStream> {
-    let syn::Type::Path(path) = syn::parse2(rust_type.clone()).ok()? else { return None };
-    let last = path.path.segments.last()?;
-    if last.ident != "Nullable" && last.ident != "Option" {
-        return None;
-    }
-    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    match arguments.args.first()? {
-        syn::GenericArgument::Type(inner) => Some(inner.to_token_stream()),
-        _ => None,
+/// Whether a value is one piece of text.
+fn is_scalar(shapes: &Shapes, ty: &TypeRef) -> bool {
+    match ty {
+        TypeRef::Bool | TypeRef::Int(_) | TypeRef::Number | TypeRef::String => true,
+        TypeRef::Named(id) => match &shapes.get(*id).body {
+            Body::Enum(_) => true,
+            Body::Newtype(inner) => is_scalar(shapes, inner),
+            _ => false,
+        },
+        _ => false,
     }
 }
 
-/// The names between braces, in order, each once.
-fn placeholders(path: &str) -> Result<Vec<&str>, String> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut rest = path;
-    if !path.starts_with('/') {
-        return Err("its path does not begin with `/`".to_owned());
+/// A name that is no keyword and has not been given before, and that progenitor's own
+/// conversion to snake case leaves as it is.
+pub(super) fn distinct(wire: &str, seen: &mut BTreeSet<String>, prefix: &str) -> String {
+    let name = names::field_name(wire);
+    let base = name.trim_end_matches('_').to_owned();
+    let base = if syn::parse_str::<syn::Ident>(&base).is_ok() { base } else { format!("{prefix}_{base}") };
+    let mut name = base.clone();
+    let mut number = 1;
+    while !seen.insert(name.clone()) {
+        number += 1;
+        name = if number == 2 { format!("{prefix}_{base}") } else { format!("{prefix}_{base}_{number}") };
     }
-    while let Some(open) = rest.find(['{', '}']) {
-        let (_, from) = rest.split_at(open);
-        let name = from.strip_prefix('{').and_then(|from| from.split_once('}'));
-        let Some((name, after)) = name.filter(|(name, _)| !name.is_empty() && !name.contains(['{', '/']))
-        else {
-            return Err(format!("its path `{path}` is no template"));
-        };
-        if names.contains(&name) {
-            return Err(format!("its path has `{{{name}}}` twice"));
-        }
-        names.push(name);
-        rest = after;
-    }
-    Ok(names)
+    name
 }

@@ -1,4 +1,4 @@
-//! The components of the lowered document: one for each Rust type that operations mention.
+//! The components of the lowered document: one for each type that operations mention.
 //!
 //! Keyed by type and not by schema: progenitor allows one type for all refusals of an
 //! operation and compares components, so that the same type under two names would be two.
@@ -6,39 +6,33 @@
 use std::collections::BTreeMap;
 
 use heck::ToPascalCase;
-use proc_macro2::TokenStream;
 use serde_json::{Map, Value, json};
 
-use crate::schema::{Graph, SchemaId};
+use crate::{
+    rust_types::text,
+    shape::{Shapes, TypeRef},
+};
 
 /// A component and the type that replaces it.
 #[derive(Clone, Debug)]
 pub struct Component {
     /// Its key in `components/schemas`.
     pub key: String,
-    /// Our type.
-    pub rust_type: TokenStream,
-    /// The first schema that has this type; `None` for any JSON.
-    pub schema: Option<SchemaId>,
+    /// Our type, as people write it.
+    pub rust_type: String,
 }
 
 /// All components, in the order of their first mention.
 #[derive(Clone, Debug, Default)]
 pub struct Components {
     list: Vec<Component>,
-    by_type: BTreeMap<String, usize>,
+    by_type: BTreeMap<TypeRef, usize>,
 }
 
 impl Components {
     /// Each component.
     pub fn iter(&self) -> std::slice::Iter<'_, Component> {
         self.list.iter()
-    }
-
-    /// The component of a key.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Component> {
-        self.list.iter().find(|component| component.key == key)
     }
 
     /// The name that stands for a component in progenitor's output. Not the type itself,
@@ -48,41 +42,27 @@ impl Components {
         format!("Lowered{index}")
     }
 
-    /// The component behind a name in progenitor's output.
-    #[must_use]
-    pub fn behind(&self, placeholder: &str) -> Option<&Component> {
-        self.list.get(placeholder.strip_prefix("Lowered")?.parse::<usize>().ok()?)
-    }
-
-    pub(super) fn key(&mut self, rust_type: TokenStream, schema: Option<SchemaId>) -> String {
-        let text = rust_type.to_string().replace(' ', "");
-        if let Some(&index) = self.by_type.get(&text) {
+    pub(super) fn key(&mut self, shapes: &Shapes, ty: &TypeRef) -> String {
+        if let Some(&index) = self.by_type.get(ty) {
             return self.list[index].key.clone();
         }
-        let key = self.free(&text);
-        self.by_type.insert(text, self.list.len());
-        self.list.push(Component { key: key.clone(), rust_type, schema });
+        let rust_type = text(shapes, ty);
+        let key = self.free(&rust_type);
+        self.by_type.insert(ty.clone(), self.list.len());
+        self.list.push(Component { key: key.clone(), rust_type });
         key
     }
 
-    pub(super) fn document(&self, graph: &Graph) -> Value {
-        let schema = |component: &Component| {
-            let rust_type = component.rust_type.to_string().replace(' ', "");
-            match component.schema {
-                Some(id) => {
-                    json!({ "description": format!("`{rust_type}`, {}", graph.location(id)) })
-                }
-                None => json!({ "description": format!("`{rust_type}`, any JSON") }),
-            }
-        };
-        let members = self.list.iter().map(|component| (component.key.clone(), schema(component)));
+    pub(super) fn document(&self) -> Value {
+        let described =
+            |component: &Component| json!({ "description": format!("`{}`", component.rust_type) });
+        let members = self.list.iter().map(|component| (component.key.clone(), described(component)));
         Value::Object(members.collect::<Map<_, _>>())
     }
 
     /// The type's own name where it has one and progenitor leaves it as it is: it looks
     /// replacements up by the name in its own spelling, and a miss would generate a type.
-    fn free(&self, text: &str) -> String {
-        let name = text.rsplit("::").next().unwrap_or(text);
+    fn free(&self, name: &str) -> String {
         let plain =
             name.chars().all(|character| character.is_ascii_alphanumeric()) && name.to_pascal_case() == name;
         let base = if plain { name } else { "Type" };

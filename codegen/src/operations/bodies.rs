@@ -1,295 +1,227 @@
-//! Settles what a request's body may be: its media types, how each is read and written, and
-//! the one type that stands for all of them.
-//!
-//! A body of one type is that type. Where media types have different types, the body is an
-//! enum with a variant for each; JSON and a form of the same type share one.
+//! The generated module `bodies`: types of request bodies that clients and servers share and no
+//! schema describes: several media types, parts.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Contract;
-use super::multipart::{self, PartPlan};
-use super::parameters::{Scalar, Shape, members, of_schema, others};
-use super::plan::{FieldPlan, validator, validator_option};
+use super::doc;
 use crate::{
-    api::{MediaType, RequestBody},
-    emit::ident,
-    names,
+    emit::{ident, markdown},
+    plan::{self, Body, BodyType, Call, Format, Part, PartForm, Plan, Side},
+    rust_types::RustTypes,
+    schema::Graph,
 };
 
-/// A request's body, settled.
-pub(crate) struct BodyPlan<'a> {
-    /// What the contract says.
-    pub(crate) body: &'a RequestBody,
-    /// Its media types, in document order.
-    pub(crate) contents: Vec<ContentPlan<'a>>,
-    /// Its types, in the order of their first media type.
-    pub(crate) variants: Vec<BodyVariant>,
-    /// The enum in the module `bodies`, when there are several types.
-    pub(crate) name: String,
-}
-
-/// One media type of a body, settled.
-pub(crate) struct ContentPlan<'a> {
-    /// What the contract says.
-    pub(crate) media: &'a MediaType,
-    /// How it is read and written.
-    pub(crate) format: Format,
-    /// Index of its type.
-    pub(crate) variant: usize,
-    location: String,
-    validator: Option<TokenStream>,
-}
-
-/// One type of a body.
-pub(crate) struct BodyVariant {
-    /// The variant, when there are several.
-    pub(crate) name: String,
-    /// The type that a handler gets.
-    pub(crate) ty: TokenStream,
-    /// Index of the media type that a client sends: JSON before others.
-    pub(crate) sent: usize,
-}
-
-/// How the bytes of a body are read or written.
-#[derive(Clone, Debug)]
-pub(crate) enum Format {
-    /// JSON of a type that checks itself.
-    Model,
-    /// Other JSON.
-    Json,
-    /// UTF-8 text.
-    Text,
-    /// Bytes.
-    Bytes,
-    /// Bytes whose media type is the sender's choice.
-    Typed,
-    /// A form with these fields; how others are read.
-    Form(Vec<FieldPlan>, Scalar),
-    /// Parts; the struct in the module `bodies`, when the contract declares any.
-    Multipart(Vec<PartPlan>, Option<String>),
-}
-
-/// Settles a body. `type_name` is the operation's.
-pub(super) fn body<'a>(
-    contract: Contract<'_>,
-    type_name: &str,
-    body: &'a RequestBody,
-) -> Option<BodyPlan<'a>> {
-    let several =
-        body.content.iter().filter(|media| essence(&media.name).starts_with("multipart/")).count() > 1;
-    let mut contents: Vec<ContentPlan<'a>> = Vec::new();
-    let mut variants: Vec<BodyVariant> = Vec::new();
-    for media in &body.content {
-        let format = format(contract, media, type_name, several);
-        let ty = type_of(contract, media, &format);
-        let values = |format: &Format| matches!(format, Format::Model | Format::Json | Format::Form(..));
-        let known = variants.iter().position(|variant| {
-            variant.ty.to_string() == ty.to_string()
-                && contents.get(variant.sent).is_some_and(|sent| values(&sent.format) && values(&format))
-        });
-        let json = matches!(format, Format::Model | Format::Json);
-        let variant = known.unwrap_or_else(|| {
-            let name = variant_name(&media.name, &format);
-            variants.push(BodyVariant { name, ty, sent: contents.len() });
-            variants.len() - 1
-        });
-        let earlier = contents.get(variants[variant].sent);
-        if json && earlier.is_some_and(|sent| matches!(sent.format, Format::Form(..))) {
-            variants[variant].sent = contents.len();
-            variants[variant].name = variant_name(&media.name, &format);
-        }
-        contents.push(ContentPlan {
-            media,
-            variant,
-            location: media.schema.map(|s| contract.graph.location(s)).unwrap_or_default(),
-            validator: media.schema.and_then(|schema| validator(contract, schema)),
-            format,
-        });
-    }
-    if contents.is_empty() {
+/// Writes the module, or nothing when no body needs it.
+pub fn bodies(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Option<TokenStream> {
+    let items: Vec<TokenStream> =
+        plan.calls.iter().filter_map(|call| items(plan.side, call, graph, types)).collect();
+    if items.is_empty() {
         return None;
     }
-    let wires: Vec<&str> =
-        variants.iter().map(|variant| contents[variant.sent].media.name.as_str()).collect();
-    let mut found: Vec<String> = variants.iter().map(|variant| variant.name.clone()).collect();
-    names::make_distinct(&wires, &mut found);
-    for (variant, name) in variants.iter_mut().zip(found) {
-        variant.name = name;
-    }
-    Some(BodyPlan { body, contents, variants, name: format!("{type_name}Body") })
+    let forms = plan.calls.iter().filter_map(|call| call.body.as_ref()).flat_map(|body| &body.contents);
+    let imports = forms.map(|content| &content.format).any(|f| matches!(f, Format::Multipart(_, Some(_))));
+    let imports = imports.then(|| {
+        quote! {
+            use ::contract_runtime::multipart::{Multipart, Reader, Writer};
+            pub use ::contract_runtime::multipart::{Field, File};
+        }
+    });
+    Some(quote!(#imports #(#items)*))
 }
 
-/// How a body of this media type is read or written.
-fn format(contract: Contract<'_>, media: &MediaType, type_name: &str, several: bool) -> Format {
-    let essence = essence(&media.name);
-    if is_json(&essence) {
-        let model = media.schema.is_some_and(|schema| contract.types.is_contract(schema));
-        return if model { Format::Model } else { Format::Json };
-    }
-    if essence.starts_with("multipart/") {
-        let parts = multipart::parts(contract, media);
-        let suffix = if several { names::type_name(subtype(&essence)) } else { String::new() };
-        let name = (!parts.is_empty()).then(|| format!("{type_name}{suffix}Form"));
-        return Format::Multipart(parts, name);
-    }
-    if essence == "application/x-www-form-urlencoded" {
-        let (fields, others) = form(contract, media);
-        return Format::Form(fields, others);
-    }
-    if essence.contains('*') {
-        Format::Typed
-    } else if is_text(&essence) {
-        Format::Text
-    } else {
-        Format::Bytes
-    }
+fn items(side: Side, call: &Call<'_>, graph: &Graph, types: &dyn RustTypes) -> Option<TokenStream> {
+    let body = call.body.as_ref()?;
+    let place = call.place();
+    let choice = body.is_choice().then(|| choice(side, body, &place, types));
+    let forms = body.contents.iter().filter_map(|content| match &content.format {
+        Format::Multipart(parts, Some(name)) => {
+            let about = format!("The `{}` body of `{place}`.", content.media.name);
+            Some(Form { graph, types, parts, closed: content.closed }.tokens(name, &about))
+        }
+        _ => None,
+    });
+    let forms: Vec<TokenStream> = forms.collect();
+    (choice.is_some() || !forms.is_empty()).then(|| quote!(#choice #(#forms)*))
 }
 
-fn type_of(contract: Contract<'_>, media: &MediaType, format: &Format) -> TokenStream {
-    match format {
-        Format::Model | Format::Json | Format::Form(..) => match media.schema {
-            Some(schema) => contract.types.rust_type(schema),
-            None => quote!(::contract_runtime::Json),
-        },
-        Format::Text => quote!(String),
-        Format::Bytes => quote!(::contract_runtime::multipart::Bytes),
-        Format::Typed => quote!(::contract_runtime::operation::Typed),
-        Format::Multipart(_, Some(name)) => {
-            let (module, name) = (ident(contract.side.bodies()), ident(name));
+/// The type of a body as seen from another module.
+pub(crate) fn body_type(side: Side, ty: &BodyType, types: &dyn RustTypes) -> TokenStream {
+    match ty {
+        BodyType::Value(ty) => types.rust_type(ty),
+        BodyType::Text => quote!(String),
+        BodyType::Bytes => quote!(::contract_runtime::multipart::Bytes),
+        BodyType::Typed => quote!(::contract_runtime::operation::Typed),
+        BodyType::Fields => quote!(Vec<::contract_runtime::multipart::Field>),
+        BodyType::Form(name) => {
+            let (module, name) = (ident(side.bodies()), ident(name));
             quote!(super::#module::#name)
         }
-        Format::Multipart(_, None) => quote!(Vec<::contract_runtime::multipart::Field>),
     }
 }
 
-fn variant_name(media_type: &str, format: &Format) -> String {
-    match format {
-        Format::Model | Format::Json => "Json".to_owned(),
-        Format::Form(..) => "Form".to_owned(),
-        Format::Multipart(..) => "Multipart".to_owned(),
-        Format::Text | Format::Bytes => names::variant_name(subtype(media_type)),
-        Format::Typed => match media_type.split('/').next() {
-            Some("*") | None => "Any".to_owned(),
-            Some(kind) => names::variant_name(kind),
-        },
-    }
-}
-
-/// The fields of a form (OpenAPI 3.1, 4.8.15: `style`, `explode` and `allowReserved` of the
-/// encoding; without them objects are JSON text), and how others are read.
-fn form(contract: Contract<'_>, media: &MediaType) -> (Vec<FieldPlan>, Scalar) {
-    let Some(schema) = media.schema else { return (Vec::new(), Scalar::Any) };
-    let field = |member: super::parameters::Member| {
-        let encoding =
-            media.encoding.iter().find(|(name, _)| *name == member.name).map(|(_, encoding)| encoding);
-        let text = |key: &str| encoding?.pointer(key)?.as_str().map(str::to_owned);
-        let flag = |key: &str| encoding?.pointer(key)?.as_bool();
-        let style = text("/style");
-        let explode = flag("/explode").unwrap_or(style.as_deref().is_none_or(|style| style == "form"));
-        let reserved = flag("/allowReserved");
-        let plain = style.is_none() && reserved.is_none() && flag("/explode").is_none();
-        let shape = match member.schemas.as_slice() {
-            [one] => of_schema(contract.graph, *one),
-            _ => Shape::Scalar(Scalar::Any),
-        };
-        let shape = match shape {
-            Shape::Object(..) | Shape::OneOf(_) if plain => Shape::Json,
-            Shape::Scalar(_) | Shape::Array(_) if text("/contentType").is_some_and(|t| is_json(&t)) => {
-                Shape::Json
-            }
-            other => other,
-        };
-        // Only the schema can tell what an ambiguous text stands for.
-        let ambiguous = shape.is_ambiguous();
-        let one = member.schemas.first().copied().filter(|_| ambiguous && member.schemas.len() == 1);
-        FieldPlan {
-            name: member.name,
-            required: false,
-            style: style.unwrap_or_else(|| "form".to_owned()),
-            explode,
-            allow_reserved: reserved.unwrap_or(false),
-            shape,
-            validator: one.and_then(|schema| validator(contract, schema)),
-        }
-    };
-    let fields = members(contract.graph, schema).into_iter().map(field).collect();
-    let others = others(contract.graph, schema).map(|others| of_schema(contract.graph, others));
-    let others = match others {
-        Some(Shape::Scalar(scalar)) => scalar,
-        Some(_) => Scalar::Json,
-        None => Scalar::Text,
-    };
-    (fields, others)
-}
-
-/// Whether a media type is text: `text/…` and XML.
-pub(crate) fn is_text(media_type: &str) -> bool {
-    let essence = essence(media_type);
-    essence.starts_with("text/") || essence == "application/xml" || essence.ends_with("+xml")
-}
-
-/// Whether a media type is JSON (RFC 6839, 3.1).
-pub(crate) fn is_json(media_type: &str) -> bool {
-    let essence = essence(media_type);
-    essence.ends_with("/json") || essence.ends_with("+json")
-}
-
-fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
-}
-
-/// `csv` of `text/csv; charset=utf-8`.
-pub(crate) fn subtype(media_type: &str) -> &str {
-    let essence = media_type.split(';').next().unwrap_or("").trim();
-    essence.rsplit('/').next().unwrap_or(essence)
-}
-
-impl BodyPlan<'_> {
-    /// The type that stands for all media types.
-    pub(crate) fn ty(&self, side: super::Side) -> TokenStream {
-        match self.variants.as_slice() {
-            [one] => one.ty.clone(),
-            _ => {
-                let (module, name) = (ident(side.bodies()), ident(&self.name));
-                quote!(super::#module::#name)
-            }
+/// The type that stands for all media types of a body.
+pub(crate) fn whole_type(side: Side, body: &Body<'_>, types: &dyn RustTypes) -> TokenStream {
+    match body.variants.as_slice() {
+        [one] => body_type(side, &one.ty, types),
+        _ => {
+            let (module, name) = (ident(side.bodies()), ident(&body.name));
+            quote!(super::#module::#name)
         }
     }
-
-    /// An expression of the runtime's type, imported where it stands.
-    pub(super) fn tokens(&self) -> TokenStream {
-        let required = self.body.required;
-        let contents = self.contents.iter().map(ContentPlan::tokens);
-        quote!(Body { required: #required, content: &[#(#contents),*] })
-    }
 }
 
-impl ContentPlan<'_> {
-    fn tokens(&self) -> TokenStream {
-        let media_type = &self.media.name;
-        let schema = &self.location;
-        let validator = validator_option(self.validator.as_ref());
-        let format = match &self.format {
-            Format::Model | Format::Json => quote!(Json),
-            Format::Text => quote!(Text),
-            Format::Bytes | Format::Typed => quote!(Bytes),
-            Format::Form(fields, others) => {
-                let fields = fields.iter().map(|field| field.tokens(&quote!(QUERY)));
-                let others = others.tokens();
-                quote!(Form(&[#(#fields),*], #others))
-            }
-            Format::Multipart(parts, _) => {
-                let parts = parts.iter().map(PartPlan::tokens);
-                quote!(Multipart(&[#(#parts),*]))
-            }
+/// The enum of a body with several types.
+fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> TokenStream {
+    let name = ident(&body.name);
+    let about = doc(&[format!("The body of `{place}`, by media type.")]);
+    // A struct of this module as it is called inside of it.
+    let here = |ty: &BodyType| match ty {
+        BodyType::Form(name) => {
+            let name = ident(name);
+            quote!(#name)
+        }
+        other => body_type(side, other, types),
+    };
+    let variants = body.variants.iter().enumerate().map(|(at, variant)| {
+        let own = body.contents.iter().filter(|content| content.variant == at);
+        let names: Vec<String> = own.map(|content| format!("`{}`", content.media.name)).collect();
+        let sent = &body.contents[variant.sent].media.name;
+        let text = match names.as_slice() {
+            [_] => names.join(", "),
+            _ => format!("{}; sent as `{sent}`", names.join(" or ")),
         };
+        let about = doc(&[format!("{text}.")]);
+        let name = ident(&variant.name);
+        let ty = here(&variant.ty);
+        quote!(#about #name(#ty))
+    });
+    let once = |ty: &BodyType| body.variants.iter().filter(|other| other.ty == *ty).count() == 1;
+    let conversions = body.variants.iter().filter(|variant| once(&variant.ty)).map(|variant| {
+        let (ty, variant) = (here(&variant.ty), ident(&variant.name));
         quote! {
-            Content {
-                media_type: #media_type,
-                format: Format::#format,
-                schema: #schema,
-                validator: #validator,
+            impl From<#ty> for #name {
+                fn from(body: #ty) -> Self {
+                    Self::#variant(body)
+                }
+            }
+        }
+    });
+    quote! {
+        #about
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum #name { #(#variants),* }
+        #(#conversions)*
+    }
+}
+
+/// The struct of a multipart body.
+struct Form<'a> {
+    graph: &'a Graph,
+    types: &'a dyn RustTypes,
+    parts: &'a [Part],
+    closed: bool,
+}
+
+impl Form<'_> {
+    fn field_type(&self, part: &Part) -> TokenStream {
+        let ty = self.types.rust_type(&part.ty);
+        match (part.form, part.is_list(), part.required) {
+            (PartForm::Binary, true, _) => quote!(Vec<File>),
+            (PartForm::Binary, false, true) => quote!(File),
+            (PartForm::Binary, false, false) => quote!(Option<File>),
+            (_, _, true) => ty,
+            (_, _, false) => quote!(Option<#ty>),
+        }
+    }
+
+    fn tokens(&self, name: &str, about: &str) -> TokenStream {
+        let Self { graph, parts, closed, .. } = *self;
+        let name = ident(name);
+        let about = doc(&[about.to_owned()]);
+        let fields = parts.iter().map(|part| {
+            let (field, ty) = (ident(&part.field), self.field_type(part));
+            let described = plan::described(graph, part.schema).map(|text| markdown(&text));
+            let wire = format!("Part `{}`.", part.name);
+            let about = doc(&described.into_iter().chain([wire]).collect::<Vec<_>>());
+            quote!(#about pub #field: #ty)
+        });
+        let others = (!closed).then(|| {
+            quote! {
+                /// Parts that the contract does not declare.
+                pub others: Vec<Field>,
+            }
+        });
+        let plain = |part: &&Part| !part.required || part.is_list();
+        let required: Vec<&Part> = parts.iter().filter(|part| !plain(part)).collect();
+        let arguments = required.iter().map(|part| {
+            let (field, ty) = (ident(&part.field), self.field_type(part));
+            quote!(#field: #ty)
+        });
+        let given = required.iter().map(|part| ident(&part.field));
+        let left = parts.iter().filter(plain).map(|part| {
+            let field = ident(&part.field);
+            let empty = if !part.is_list() { quote!(None) } else { quote!(Vec::new()) };
+            quote!(#field: #empty)
+        });
+        let no_others = (!closed).then(|| quote!(others: Vec::new(),));
+        let many = (required.len() > 7).then(
+            || quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires that many")]),
+        );
+        let default = required.is_empty().then(|| {
+            quote! {
+                impl Default for #name {
+                    fn default() -> Self {
+                        Self::new()
+                    }
+                }
+            }
+        });
+        let writes = parts.iter().map(|part| {
+            let (wire, field) = (&part.name, ident(&part.field));
+            let method = ident(if part.form == PartForm::Binary { "files" } else { "value" });
+            quote!(form.#method(#wire, &self.#field);)
+        });
+        let reads = parts.iter().map(|part| {
+            let (wire, field) = (&part.name, ident(&part.field));
+            let method = match (part.form, part.required) {
+                (PartForm::Binary, _) => "files",
+                (_, true) => "value",
+                (_, false) => "optional",
+            };
+            let method = ident(method);
+            quote!(#field: form.#method(#wire)?)
+        });
+        let write_others = (!closed).then(|| quote!(form.fields(&self.others);));
+        let read_others = (!closed).then(|| quote!(others: form.others(),));
+        quote! {
+            #about
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct #name {
+                #(#fields,)*
+                #others
+            }
+
+            impl #name {
+                /// A body of what is required.
+                #many
+                #[must_use]
+                pub fn new(#(#arguments),*) -> Self {
+                    Self { #(#given,)* #(#left,)* #no_others }
+                }
+            }
+
+            #default
+
+            impl Multipart for #name {
+                fn write(&self, form: &mut Writer) {
+                    #(#writes)*
+                    #write_others
+                }
+
+                fn read(form: &Reader) -> Option<Self> {
+                    Some(Self { #(#reads,)* #read_others })
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::{load::Sources, operations::tests::has};
+use crate::{load::Sources, plan::tests::has};
 
 fn run(config: &Table, rows: &str) -> Result<TokenStream, String> {
     // A table stands beside the contract; the loader wants to see a schema.

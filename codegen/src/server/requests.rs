@@ -1,168 +1,102 @@
-//! Writes the struct that a handler gets, and how it is read from a call.
+//! Writes how what a handler gets is read from a call.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::Writer;
 use crate::{
-    api::ParameterIn,
-    emit::{ident, markdown},
-    operations::{BodyPlan, ContentPlan, Contract, Format, ParameterPlan, Plan, doc},
+    emit::ident,
+    operations::whole_type,
+    plan::{Body, Call, Content, Format, Parameter},
 };
 
-/// The request of one operation.
-pub(super) fn request(contract: Contract<'_>, plan: &Plan<'_>) -> TokenStream {
-    let name = ident(&plan.type_name);
-    let about = format!("What `{} {}` is asked.", plan.operation.method, plan.operation.path);
-    let about = doc(&[about]);
-    let fields = plan.parameters.iter().map(|parameter| field(contract, parameter));
-    let names = plan.parameters.iter().map(|parameter| ident(&parameter.field));
-    let reads = plan.parameters.iter().enumerate().map(|(index, parameter)| {
-        let index = proc_macro2::Literal::usize_unsuffixed(index);
-        if parameter.parameter.required {
-            quote!(call.parameter(#index)?)
-        } else {
-            quote!(call.optional(#index)?)
-        }
-    });
-    let body = plan.body.as_ref();
-    let body_fields = body.map(|body| body_fields(contract, body));
-    let read_body = body.map(|body| read_body(contract, body));
-    let body_names = body.map(|body| match lists_undeclared(body) {
-        true => quote!(body, undeclared,),
-        false => quote!(body,),
-    });
-    let id = ident(contract.side.table().1);
-    quote! {
-        #about
-        #[derive(Clone, Debug)]
-        pub struct #name {
-            #(#fields,)*
-            #body_fields
-            /// Headers, what layers left behind, the body as it was sent.
-            pub context: Context,
-        }
-
-        impl Request for #name {
-            const OPERATION: &'static Operation = #id::#name.operation();
-
-            fn read(call: &Call) -> Result<Self, Rejection> {
-                #read_body
-                Ok(Self {
-                    #(#names: #reads,)*
-                    #body_names
-                    context: call.context(),
-                })
+impl Writer<'_> {
+    /// The `Request` of an operation.
+    pub(super) fn request(&self, call: &Call<'_>) -> TokenStream {
+        let name = self.call_type(call);
+        let id = ident(self.plan.side.table().1);
+        let variant = ident(&call.id);
+        let row = |(index, parameter): (usize, &Parameter<'_>)| {
+            let field = ident(parameter.field.as_deref().unwrap_or_default());
+            (Literal::usize_unsuffixed(index), field)
+        };
+        let required =
+            call.required().map(row).map(|(index, field)| quote!(#field: call.parameter(#index)?,));
+        let optional = call.optional().map(row).map(|(index, field)| quote!(#field: call.optional(#index)?,));
+        let body = call.body.as_ref().map(|body| {
+            let read = self.read_body(body);
+            quote!(body: #read,)
+        });
+        let in_options = call.body.as_ref().is_some_and(|body| !body.body.required);
+        let (own, left_out) = if in_options { (None, body) } else { (body, None) };
+        let options = call.has_options().then(|| {
+            let (module, options) = (ident(self.plan.side.calls()), ident(&call.options));
+            quote!(options: super::#module::#options { #(#optional)* #left_out },)
+        });
+        let fields: TokenStream = required.chain(own).chain(options).collect();
+        let argument = ident(if fields.is_empty() { "_" } else { "call" });
+        let undeclared = undeclared(call, self).map(|found| {
+            quote! {
+                fn undeclared(&self, limit: usize) -> Vec<String> {
+                    #found
+                }
             }
-        }
-    }
-}
-
-fn field(contract: Contract<'_>, plan: &ParameterPlan<'_>) -> TokenStream {
-    let parameter = plan.parameter;
-    let place = match parameter.location {
-        ParameterIn::Path => "Path parameter",
-        ParameterIn::Query => "Query parameter",
-        ParameterIn::Header => "Header",
-        ParameterIn::Cookie => "Cookie",
-    };
-    let place = format!("{place} `{}`.", parameter.name);
-    let mut paragraphs: Vec<String> = Vec::new();
-    paragraphs.extend(parameter.description.as_deref().map(markdown));
-    paragraphs.push(place);
-    let about = doc(&paragraphs);
-    let name = ident(&plan.field);
-    let ty = parameter.schema.map_or_else(|| quote!(String), |schema| contract.types.rust_type(schema));
-    let ty = if parameter.required { ty } else { quote!(Option<#ty>) };
-    quote!(#about pub #name: #ty)
-}
-
-fn body_fields(contract: Contract<'_>, plan: &BodyPlan<'_>) -> TokenStream {
-    let described = plan.body.description.as_deref().map(markdown);
-    let about = doc(&[described.unwrap_or_else(|| "The body.".to_owned())]);
-    let ty = plan.ty(contract.side);
-    let ty = if plan.body.required { ty } else { quote!(Option<#ty>) };
-    let undeclared = lists_undeclared(plan).then(|| {
+        });
         quote! {
-            /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-            pub undeclared: Vec<String>,
-        }
-    });
-    quote! {
-        #about
-        pub body: #ty,
-        #undeclared
-    }
-}
+            impl Request for #name {
+                const OPERATION: &'static Operation = #id::#variant.operation();
 
-/// Whether a model is among the types of a body: its undeclared fields are listed.
-fn lists_undeclared(plan: &BodyPlan<'_>) -> bool {
-    plan.contents.iter().any(|content| matches!(content.format, Format::Model))
-}
+                fn read(#argument: &Call) -> Result<Self, Rejection> {
+                    Ok(Self { #fields })
+                }
 
-fn read_body(contract: Contract<'_>, plan: &BodyPlan<'_>) -> TokenStream {
-    match plan.contents.as_slice() {
-        [one] => read_one(one, plan.body.required),
-        several => read_several(contract, plan, several),
-    }
-}
-
-fn read_one(content: &ContentPlan<'_>, required: bool) -> TokenStream {
-    let method = method(&content.format);
-    let method = if required { method.to_owned() } else { format!("optional_{method}") };
-    let method = ident(&method);
-    match content.format {
-        Format::Model => quote!(let (body, undeclared) = call.#method()?;),
-        Format::Bytes | Format::Typed => quote!(let body = call.#method();),
-        _ => quote!(let body = call.#method()?;),
-    }
-}
-
-/// By media type, in the order of the table.
-fn read_several(contract: Contract<'_>, plan: &BodyPlan<'_>, contents: &[ContentPlan<'_>]) -> TokenStream {
-    let listed = lists_undeclared(plan);
-    let several = plan.variants.len() > 1;
-    let ty = plan.ty(contract.side);
-    let last = contents.len() - 1;
-    let arms = contents.iter().enumerate().map(|(at, content)| {
-        let at_most = proc_macro2::Literal::usize_unsuffixed(at);
-        let pattern = if at == last { quote!(_) } else { quote!(#at_most) };
-        let method = ident(method(&content.format));
-        let variant = ident(&plan.variants[content.variant].name);
-        let wrap = |body: TokenStream| if several { quote!(#ty::#variant(#body)) } else { body };
-        match content.format {
-            Format::Model => {
-                let body = wrap(quote!(body));
-                quote!(#pattern => {
-                    let (body, undeclared) = call.#method()?;
-                    (#body, undeclared)
-                })
-            }
-            Format::Bytes | Format::Typed => {
-                let body = wrap(quote!(call.#method()));
-                if listed { quote!(#pattern => (#body, Vec::new()),) } else { quote!(#pattern => #body,) }
-            }
-            _ => {
-                let body = wrap(quote!(call.#method()?));
-                if listed { quote!(#pattern => (#body, Vec::new()),) } else { quote!(#pattern => #body,) }
+                #undeclared
             }
         }
-    });
-    let read = quote!(match call.media_type() { #(#arms)* });
-    match (listed, plan.body.required) {
-        (true, true) => quote!(let (body, undeclared) = #read;),
-        (false, true) => quote!(let body = #read;),
-        (true, false) => quote! {
-            let (body, undeclared) = if call.is_without_body() {
-                (None, Vec::new())
-            } else {
-                let (body, undeclared) = #read;
-                (Some(body), undeclared)
-            };
-        },
-        (false, false) => quote! {
-            let body = if call.is_without_body() { None } else { Some(#read) };
-        },
     }
+
+    /// An expression of the body's type, an `Option` of it where it may be missing.
+    fn read_body(&self, body: &Body<'_>) -> TokenStream {
+        if let [one] = body.contents.as_slice() {
+            let method = method(&one.format);
+            let method =
+                ident(&if body.body.required { method.to_owned() } else { format!("optional_{method}") });
+            let fails = if infallible(&one.format) { None } else { Some(quote!(?)) };
+            return quote!(call.#method() #fails);
+        }
+        let whole = whole_type(self.plan.side, body, self.types);
+        let last = body.contents.len() - 1;
+        // By media type, in the order of the table.
+        let arms = body.contents.iter().enumerate().map(|(at, content)| {
+            let at_most = Literal::usize_unsuffixed(at);
+            let pattern = if at == last { quote!(_) } else { quote!(#at_most) };
+            let read = read(content);
+            match body.is_choice() {
+                true => {
+                    let variant = ident(&body.variants[content.variant].name);
+                    quote!(#pattern => #whole::#variant(#read),)
+                }
+                false => quote!(#pattern => #read,),
+            }
+        });
+        let read = quote!(match call.media_type() { #(#arms)* });
+        match body.body.required {
+            true => read,
+            false => quote!(if call.is_without_body() { None } else { Some(#read) }),
+        }
+    }
+}
+
+fn read(content: &Content<'_>) -> TokenStream {
+    let method = ident(method(&content.format));
+    match infallible(&content.format) {
+        true => quote!(call.#method()),
+        false => quote!(call.#method()?),
+    }
+}
+
+const fn infallible(format: &Format) -> bool {
+    matches!(format, Format::Bytes | Format::Typed)
 }
 
 /// The runtime's method that reads a body.
@@ -175,4 +109,33 @@ const fn method(format: &Format) -> &'static str {
         Format::Typed => "typed",
         Format::Multipart(..) => "multipart",
     }
+}
+
+/// Whether a model is among the types of a call's body: its undeclared fields are listed.
+pub(super) fn holds_models(call: &Call<'_>) -> bool {
+    call.body.iter().flat_map(|body| &body.contents).any(|content| matches!(content.format, Format::Model))
+}
+
+/// The expression that lists undeclared fields of the body.
+fn undeclared(call: &Call<'_>, writer: &Writer<'_>) -> Option<TokenStream> {
+    let body = call.body.as_ref().filter(|_| holds_models(call))?;
+    let listed = quote!(::contract_runtime::Contract::undeclared(body, limit));
+    if !body.is_choice() {
+        return Some(match body.body.required {
+            true => quote!(::contract_runtime::Contract::undeclared(&self.body, limit)),
+            false => quote!(self.options.body.as_ref().map_or_else(Vec::new, |body| #listed)),
+        });
+    }
+    let whole = whole_type(writer.plan.side, body, writer.types);
+    let model = |content: &&Content<'_>| matches!(content.format, Format::Model);
+    let mut models: Vec<usize> = body.contents.iter().filter(model).map(|content| content.variant).collect();
+    models.dedup();
+    let arms = models.iter().map(|&at| {
+        let variant = ident(&body.variants[at].name);
+        let pattern = quote!(#whole::#variant(body));
+        let pattern = if body.body.required { pattern } else { quote!(Some(#pattern)) };
+        quote!(#pattern => #listed,)
+    });
+    let given = if body.body.required { quote!(&self.body) } else { quote!(&self.options.body) };
+    Some(quote!(match #given { #(#arms)* _ => Vec::new(), }))
 }

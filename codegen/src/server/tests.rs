@@ -3,15 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::operations::tests::{PETS, has, with};
+use crate::plan::tests::{PETS, has, with};
 
 fn code() -> TokenStream {
     let mut written = TokenStream::new();
-    with(PETS, |contract| {
-        let mut diagnostics = Diagnostics::new();
-        written = server(contract, &mut diagnostics);
-        assert!(diagnostics.is_empty(), "{diagnostics}");
-    });
+    with(PETS, |plan, _, types| written = server(plan, types));
     syn::parse2::<syn::File>(written.clone()).unwrap();
     written
 }
@@ -19,76 +15,56 @@ fn code() -> TokenStream {
 #[test]
 fn the_trait_has_a_method_for_each_operation() {
     let code = code();
-    has(&code, "pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;");
-    has(&code, "fn reject(&self, context: &Context, rejection: Rejection) -> Response;");
-    has(
-        &code,
-        "fn pet_read(&self, request: PetRead,) -> impl Future<Output = Result<Reply<super::types::Pet>, Refusal>> + Send {
-            runtime::not_implemented(request)
+    for piece in [
+        "pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;",
+        "fn reject(&self, context: &Context, rejection: Rejection) -> Response;",
+        "fn pet_read(&self, call: super::calls::PetReadCall, context: Context,)
+            -> impl Future<Output = Result<Reply<super::types::Pet>, Refusal>> + Send {
+            runtime::not_implemented((call, context))
         }",
-    );
-    has(
-        &code,
-        "fn pet_write(&self, request: PetWrite,) -> impl Future<Output = Result<PetWriteAnswer, runtime::Refusal<PetWriteProblem>>> + Send",
-    );
-    has(
-        &code,
-        "fn pets(&self, request: Pets,) -> impl Future<Output = Result<Vec<super::types::Pet>, Refusal>> + Send",
-    );
-    has(
-        &code,
-        "fn note(&self, request: Note,) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send",
-    );
-    has(&code, "fn upload(&self, request: Upload,)");
+        "fn pet_write(&self, call: super::calls::PetWriteCall, context: Context,)
+            -> impl Future<Output = Result<Option<super::types::Pet>, runtime::Refusal<super::answers::PetOrProblem>>> + Send",
+        "-> impl Future<Output = Result<Vec<super::types::Pet>, Refusal>> + Send",
+        "-> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send",
+        "fn upload(&self, call: super::calls::UploadCall, context: Context,)",
+    ] {
+        has(&code, piece);
+    }
 }
 
 #[test]
-fn routes_are_a_few_lines() {
+fn answers_are_written_in_a_few_lines() {
     let code = code();
-    has(
-        &code,
-        r#".on(PetRead::OPERATION, |service, call| Box::pin(async move {
-            match service.pet_read(PetRead::read(&call)?).await {
+    for piece in [
+        r#"Self::PetRead(request) => Box::pin(async move {
+            match service.pet_read(request, call.context()).await {
                 Ok(reply) => call.answer_json(200, "application/json", reply),
-                Err(refusal) => call.answer_json(500, "application/problem+json", refusal.into_reply()?),
+                Err(refusal) => call.refuse(refusal, |reply| call.answer_json(500, "application/problem+json", reply)),
             }
-        }))"#,
-    );
-    has(
-        &code,
-        r#"Ok(PetWriteAnswer::Created(body)) => call.answer_json(201, "application/json", Reply::new(body)),
-           Ok(PetWriteAnswer::NoContent) => call.answer_empty(204, Reply::new(())),
-           Err(refusal) => {
-               let (reply, problem) = refusal.into_reply()?.split();
-               match problem {
-                   PetWriteProblem::Conflict(body) => call.answer_json(500, "application/json", reply.map(|()| body)),
-                   PetWriteProblem::Default(body) => call.answer_json(500, "application/problem+json", reply.map(|()| body)),
-               }
-           }"#,
-    );
-    has(&code, r#"Ok(body) => call.answer_value(200, "application/json", Reply::new(body), None),"#);
-    has(&code, r#"Ok(body) => call.answer_bytes(200, "text/plain", Reply::new(body)),"#);
+        }),"#,
+        r#"Ok(body) => call.answer_json_or_nothing(201, "application/json", 204, Reply::new(body)),"#,
+        r#"super::answers::PetOrProblem::Pet(body) => call.answer_json(409, "application/json", reply.map(|()| body)),"#,
+        r#"super::answers::PetOrProblem::Problem(body) => call.answer_json(500, "application/problem+json", reply.map(|()| body)),"#,
+        r#"Ok(body) => call.answer_bytes(200, "text/plain", Reply::new(body)),"#,
+        "Some(OperationId::PetWrite) => Request::read(call).map(Self::PetWrite),",
+        "match self { Self::PetWrite(call) => call.undeclared(limit), _ => Vec::new(), }",
+    ] {
+        has(&code, piece);
+    }
 }
 
 #[test]
-fn requests_name_what_they_read() {
+fn requests_are_read_by_their_rows() {
     let code = code();
     has(
         &code,
         "fn read(call: &Call) -> Result<Self, Rejection> {
-            let (body, undeclared) = call.json()?;
             Ok(Self {
                 idempotency_key: call.parameter(0)?,
-                limit: call.optional(1)?,
-                query_body: call.optional(2)?,
-                body, undeclared,
-                context: call.context(),
+                body: call.json()?,
+                options: super::calls::PetWrite { limit: call.optional(1)?, query_body: call.optional(2)?, },
             })
         }",
     );
-    has(&code, "pub limit: Option<i64>");
-    has(&code, "pub query_body: Option<Vec<i64>>");
-    has(&code, "pub body: super::types::Pet");
-    has(&code, "let body = call.optional_text()?;");
-    has(&code, "pub body: Option<String>");
+    has(&code, "options: super::calls::Note { body: call.optional_text()?, },");
 }

@@ -18,9 +18,10 @@ use contract_runtime::{
 use tower::ServiceExt;
 
 use crate::apis::operations::{
+    calls::{AddShipCall, ReadShip, ReadShipCall},
     client::{Client, Error},
     operations::OperationId,
-    server::{AddShip, ReadShip, Refusal, Service, router},
+    server::{Refusal, Service, router},
     types::{NewShip, Problem, ProblemCode, ReadShipWithItem, Ship, ShipId},
 };
 
@@ -40,20 +41,18 @@ impl Service for Fleet {
         response.body(Body::from(text.replace('\\', "").replace("\"{", "{"))).unwrap()
     }
 
-    async fn read_ship(&self, request: ReadShip) -> Result<Reply<Ship>, Refusal> {
-        assert_eq!(request.depth, Some(2));
-        assert_eq!(request.x_trace.as_deref(), Some("trace"));
-        assert_eq!(request.with, Some(vec![ReadShipWithItem::Crew, ReadShipWithItem::Cargo]));
-        if request.ship_id == "none" {
+    async fn read_ship(&self, call: ReadShipCall, _: Context) -> Result<Reply<Ship>, Refusal> {
+        assert_eq!(call.options, options());
+        if call.ship_id == "none" {
             let problem = br#"{"type":"about:blank","status":404,"code":"NOT_FOUND"}"#;
             return Err(Refusal::new(http::StatusCode::NOT_FOUND, Problem::parse_valid(problem).unwrap()));
         }
-        Ok(Reply::new(ship(request.ship_id.as_str()))
+        Ok(Reply::new(ship(call.ship_id.as_str()))
             .with_header(http::header::ETAG, http::HeaderValue::from_static("\"1\"")))
     }
 
-    async fn add_ship(&self, request: AddShip) -> Result<Ship, Refusal> {
-        assert_eq!(request.undeclared, ["/colour"]);
+    async fn add_ship(&self, call: AddShipCall, _: Context) -> Result<Ship, Refusal> {
+        assert_eq!(contract_runtime::server::Request::undeclared(&call, 9), ["/colour"]);
         Ok(ship("new"))
     }
 }
@@ -94,11 +93,13 @@ fn id(text: &str) -> ShipId {
     ShipId::new(text).unwrap()
 }
 
-const WITH: &[&ReadShipWithItem] = &[&ReadShipWithItem::Crew, &ReadShipWithItem::Cargo];
+fn options() -> ReadShip {
+    ReadShip::new().x_trace("trace").depth(2).with(vec![ReadShipWithItem::Crew, ReadShipWithItem::Cargo])
+}
 
 #[test]
 fn parameters_arrive_and_answers_come_back() {
-    let answer = run(client().read_ship(&id("a"), Some("trace"), Some(2), WITH)).unwrap();
+    let answer = run(client().read_ship(&id("a"), options())).unwrap();
     assert_eq!(answer.header("etag"), Some("\"1\""));
     assert_eq!(answer.body, ship("a"));
     assert_eq!(answer.body.undeclared(9), ["/built"]);
@@ -106,16 +107,16 @@ fn parameters_arrive_and_answers_come_back() {
 
 #[test]
 fn refusals_are_typed() {
-    let error = run(client().read_ship(&id("none"), Some("trace"), Some(2), WITH)).unwrap_err();
+    let error = run(client().read_ship(&id("none"), options())).unwrap_err();
     assert_eq!(error.status().unwrap().as_u16(), 404);
     assert_eq!(error.body().unwrap().code, Some(ProblemCode::NotFound));
 }
 
 #[test]
 fn what_breaks_the_contract_is_not_sent() {
-    let error = run(client().read_ship(&id("a"), Some("longer than 8"), Some(2), WITH)).unwrap_err();
+    let error = run(client().read_ship(&id("a"), options().x_trace("longer than 8"))).unwrap_err();
     assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
-    let error = run(client().read_ship(&id("a"), None, Some(4), WITH)).unwrap_err();
+    let error = run(client().read_ship(&id("a"), ReadShip::new().depth(4))).unwrap_err();
     assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
 }
 

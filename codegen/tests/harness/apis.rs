@@ -6,8 +6,21 @@
 #![allow(clippy::duplicate_mod, reason = "the case is compiled without them as well")]
 #![allow(dead_code, reason = "what a test does not ask for is part of the output all the same")]
 
+#[path = "../cases/hangar/expected"]
+pub mod hangar {
+    pub mod answers;
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/openapi_30/expected"]
 pub mod openapi_30 {
+    pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
@@ -18,6 +31,7 @@ pub mod openapi_30 {
 
 #[path = "../cases/openapi_files/expected"]
 pub mod openapi_files {
+    pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
@@ -28,6 +42,7 @@ pub mod openapi_files {
 
 #[path = "../cases/operations/expected"]
 pub mod operations {
+    pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
@@ -38,13 +53,16 @@ pub mod operations {
 
 #[path = "../cases/operations_all/expected"]
 pub mod operations_all {
+    pub mod answers;
     pub mod bodies;
+    pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
     pub mod schemas;
     pub mod server;
     pub mod types;
+    pub mod webhook_calls;
     pub mod webhook_client;
     pub mod webhook_server;
     pub mod webhooks;
@@ -53,6 +71,7 @@ pub mod operations_all {
 #[path = "../cases/operations_odd/expected"]
 pub mod operations_odd {
     pub mod bodies;
+    pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;

@@ -64,6 +64,8 @@ pub mod enum_open;
 pub mod enum_rust_names;
 #[path = "../cases/format_annotation/expected/root.rs"]
 pub mod format_annotation;
+#[path = "../cases/hangar/expected/root.rs"]
+pub mod hangar;
 #[path = "../cases/if_then_else/expected/root.rs"]
 pub mod if_then_else;
 #[path = "../cases/implied_objects/expected/root.rs"]
@@ -246,6 +248,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
         "format_annotation" => models!(format_annotation: Input, Link, Moment),
+        "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
         "long_chain" => models!(long_chain: Link00, Link01, Link02, Link03, Link04, Link05, Link06, Link07, Link08, Link09, Link10, Link11, Link12, Link13, Link14, Link15, Link16, Link17, Link18, Link19, Link20, Link21, Link22, Link23, Link24, Link25, Link26, Link27, Link28, Link29, Link30, Link31, Link32, Link33, Link34, Link35, Link36, Link37, Link38, Link39, Link40, Link41, Link42, Link43, Link44, Link45, Link46, Link47, Link48, Link49, Link50, Link51, Link52, Link53, Link54, Link55, Link56, Link57, Link58, Link59, Link60, Link61, Link62, Link63, Link64, Link65, Link66, Link67, Link68, Link69, Link70, Link71, Link72, Link73, Link74, Link75, Link76, Link77, Link78, Link79, Link80, Link81, Link82, Link83, Link84, Link85, Link86, Link87, Link88, Link89, Link90, Link91, Link92, Link93, Link94, Link95, Link96, Link97, Link98, Link99),

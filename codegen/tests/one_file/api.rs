@@ -8,12 +8,29 @@
 //
 // Needs `contract-runtime` with its features `client` and `server`, and `serde`.
 
+pub mod calls {
+    //! What each operation is asked, in types that client and server share.
+
+    /// What `GET /tickets/{id}` is asked.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ReadTicketCall {
+        /// Path parameter `id`: at least 4 characters.
+        pub id: String,
+    }
+}
+
 pub mod client {
     //! The client: one method for each operation.
 
     use ::contract_runtime::{client::Core, transport::Transport};
+    use ::contract_runtime::{
+        client::{Request, Response},
+        operation::Operation,
+    };
     use super::operations::OperationId;
-    pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+    pub use ::contract_runtime::client::{
+        Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    };
 
     /// The client of Tickets, version 1.0.
     ///
@@ -47,6 +64,12 @@ pub mod client {
             self.core.base_url()
         }
 
+        /// What sends calls that are kept as values, and repeats what was stored of one.
+        #[must_use]
+        pub const fn core(&self) -> &Core {
+            &self.core
+        }
+
         /// One ticket.
         ///
         /// `GET /tickets/{id}`.
@@ -60,16 +83,29 @@ pub mod client {
         /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: no
         /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
         /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-        pub async fn read_ticket(
-            &self,
-            id: &str,
-        ) -> Result<Answer<super::types::Ticket>, Error<super::types::Problem>> {
-            let request = self
-                .core
-                .request(OperationId::ReadTicket.operation())
-                .path("id", id)
-                .accept("application/json");
-            let response = self.core.send(request).await?;
+        pub fn read_ticket(&self, id: &str) -> Calling<'_, super::calls::ReadTicketCall> {
+            self.core.send(super::calls::ReadTicketCall::of(&self.core, id))
+        }
+    }
+
+    impl super::calls::ReadTicketCall {
+        fn of(core: &Core, id: &str) -> Request {
+            core.request(Self::OPERATION).argument(0, id).accept("application/json")
+        }
+    }
+
+    impl Call for super::calls::ReadTicketCall {
+        const OPERATION: &'static Operation = OperationId::ReadTicket.operation();
+
+        type Success = super::types::Ticket;
+
+        type Refusal = super::types::Problem;
+
+        fn request(&self, core: &Core) -> Request {
+            Self::of(core, &self.id)
+        }
+
+        fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
             match response.status() {
                 200 => response.json(),
                 400..=599 => response.refusal(),
@@ -224,7 +260,9 @@ pub mod models {
 pub mod operations {
     //! The operations of the contract.
 
-    use ::contract_runtime::operation::{Operation, Operations};
+    use ::contract_runtime::operation::{
+        Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    };
     use ::contract_runtime::parameters::Parameter;
 
     /// Every operation, in the order of the contract.
@@ -238,16 +276,42 @@ pub mod operations {
             anonymous: true,
             scopes: &[],
             idempotent: false,
+            repeat: Repeat::Safe,
             deprecated: false,
             parameters: &[
                 Parameter {
                     name: "id",
-                    validator: Some(|| super::schemas::validator(0)),
+                    validator: Some(super::schemas::validator(0)),
                     ..Parameter::PATH
                 },
             ],
             body: None,
-            success: &[200],
+            responses: &[
+                Response {
+                    statuses: Statuses::Code(200),
+                    outcome: Outcome::Success,
+                    content: &[
+                        Content {
+                            media_type: "application/json",
+                            format: Format::Json,
+                            schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema",
+                            validator: Some(super::schemas::validator(1)),
+                        },
+                    ],
+                },
+                Response {
+                    statuses: Statuses::Default,
+                    outcome: Outcome::Refusal,
+                    content: &[
+                        Content {
+                            media_type: "application/json",
+                            format: Format::Json,
+                            schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema",
+                            validator: Some(super::schemas::validator(2)),
+                        },
+                    ],
+                },
+            ],
             servers: &[],
         },
     ];
@@ -270,6 +334,12 @@ pub mod operations {
         #[must_use]
         pub const fn operation(self) -> &'static Operation {
             &OPERATIONS[self as usize]
+        }
+
+        /// The id of an operation of this table.
+        #[must_use]
+        pub fn of(operation: &Operation) -> Option<Self> {
+            operation.id.parse().ok()
         }
     }
 }
@@ -328,12 +398,12 @@ pub mod server {
     use ::std::{future::Future, sync::Arc};
     use ::contract_runtime::operation::Operation;
     use ::contract_runtime::server::{
-        self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-        Router, RouterOptions,
+        self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+        Response, Router, RouterOptions,
     };
     use super::operations::{OperationId, TABLE};
 
-    /// Why most operations refuse: the contract's problem with its status.
+    /// Why most operations refuse: what the contract gives for it, with its status.
     pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
     /// What this contract's server does, one method per operation.
@@ -352,9 +422,10 @@ pub mod server {
         /// `GET /tickets/{id}`
         fn read_ticket(
             &self,
-            request: ReadTicket,
+            call: super::calls::ReadTicketCall,
+            context: Context,
         ) -> impl Future<Output = Result<super::types::Ticket, Refusal>> + Send {
-            runtime::not_implemented(request)
+            runtime::not_implemented((call, context))
         }
     }
 
@@ -363,40 +434,86 @@ pub mod server {
     /// Each call is checked in this order: route, media type, size of the body, query and
     /// parameters, body. The first failure goes to [`Service::reject`].
     pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-        Endpoints::new(service, TABLE, options, S::reject)
-            .on(
-                ReadTicket::OPERATION,
-                |service, call| Box::pin(async move {
-                    match service.read_ticket(ReadTicket::read(&call)?).await {
-                        Ok(body) => {
-                            call.answer_json(200, "application/json", Reply::new(body))
-                        }
-                        Err(refusal) => {
-                            call.answer_json(500, "application/json", refusal.into_reply()?)
-                        }
-                    }
-                }),
-            )
-            .into_router()
+        endpoints(service, options).into_router()
     }
 
-    /// What `GET /tickets/{id}` is asked.
-    #[derive(Clone, Debug)]
-    pub struct ReadTicket {
-        /// Path parameter `id`.
-        pub id: String,
-        /// Headers, what layers left behind, the body as it was sent.
-        pub context: Context,
+    /// The same as single steps, for whoever has steps of its own between them.
+    pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+        Endpoints::new(
+            service,
+            TABLE,
+            options,
+            S::reject,
+            |service, call| {
+                Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+            },
+        )
     }
 
-    impl Request for ReadTicket {
+    /// The request of any operation: read once, looked at by whoever has to, answered.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Incoming {
+        /// `GET /tickets/{id}`
+        ReadTicket(super::calls::ReadTicketCall),
+    }
+
+    impl Incoming {
+        /// Reads the request of a call.
+        ///
+        /// # Errors
+        /// When its body is refused, or the call is of another table.
+        pub fn read(call: &Call) -> Result<Self, Rejection> {
+            match OperationId::of(call.operation()) {
+                Some(OperationId::ReadTicket) => Request::read(call).map(Self::ReadTicket),
+                None => Err(Rejection::NotFound),
+            }
+        }
+
+        /// Its operation.
+        #[must_use]
+        pub const fn id(&self) -> OperationId {
+            match self {
+                Self::ReadTicket(_) => OperationId::ReadTicket,
+            }
+        }
+
+        /// JSON Pointers of at most `limit` fields of the body that the contract does not
+        /// declare, whatever their length.
+        #[must_use]
+        pub fn undeclared(&self, limit: usize) -> Vec<String> {
+            {
+                let _ = limit;
+                Vec::new()
+            }
+        }
+
+        /// Hands it to the service's method and writes what that answers.
+        pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+            match self {
+                Self::ReadTicket(request) => {
+                    Box::pin(async move {
+                        match service.read_ticket(request, call.context()).await {
+                            Ok(body) => {
+                                call.answer_json(200, "application/json", Reply::new(body))
+                            }
+                            Err(refusal) => {
+                                call.refuse(
+                                    refusal,
+                                    |reply| call.answer_json(500, "application/json", reply),
+                                )
+                            }
+                        }
+                    })
+                }
+            }
+        }
+    }
+
+    impl Request for super::calls::ReadTicketCall {
         const OPERATION: &'static Operation = OperationId::ReadTicket.operation();
 
         fn read(call: &Call) -> Result<Self, Rejection> {
-            Ok(Self {
-                id: call.parameter(0)?,
-                context: call.context(),
-            })
+            Ok(Self { id: call.parameter(0)? })
         }
     }
 }

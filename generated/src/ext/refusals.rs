@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use contract_runtime::{
     Contract, Json,
-    server::{Context, HeaderMap, HeaderName, HeaderValue, Rejection, Response, StatusCode},
+    server::{Context, HeaderMap, HeaderName, HeaderValue, Refused, Rejection, Response, StatusCode},
     violation::DEFAULT_CAP,
 };
 
@@ -155,14 +155,16 @@ fn ops_of(body: &[u8]) -> usize {
 /// answered as a `500` without a body.
 #[must_use]
 pub fn response(refusal: Refusal) -> Response {
-    let Ok(reply) = refusal.into_reply() else {
-        return written(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), String::new());
-    };
-    let status = reply.status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = reply.body.to_json().map(|json| json.to_string()).unwrap_or_default();
-    let mut headers = reply.headers;
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    written(status, headers, body)
+    match refusal {
+        Refusal::Refused(refused) => {
+            let Refused { status, mut headers, body } = *refused;
+            let body = body.to_json().map(|json| json.to_string()).unwrap_or_default();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+            written(status, headers, body)
+        }
+        Refusal::Written(answer) => answer.into_response(),
+        Refusal::Rejected(_) => written(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), String::new()),
+    }
 }
 
 const CONTENT_TYPE: HeaderName = HeaderName::from_static("content-type");
@@ -208,7 +210,9 @@ fn code_of(rejection: &Rejection) -> PlainCode {
                 _ => PlainCode::SchemaInvalid,
             }
         }
-        Rejection::NotImplemented | Rejection::Internal => PlainCode::InternalError,
+        Rejection::NotImplemented | Rejection::Internal | Rejection::BrokenAnswer(_) => {
+            PlainCode::InternalError
+        }
         _ => PlainCode::SchemaInvalid,
     }
 }
@@ -246,6 +250,10 @@ mod tests {
 
     fn id() -> CorrelationId {
         CorrelationId::new("c-1").unwrap()
+    }
+
+    fn sent(refusal: Refusal) -> Refused<Problem> {
+        refusal.refused().unwrap().clone()
     }
 
     fn fault(name: &'static str, keyword: &'static str) -> Fault {
@@ -289,15 +297,15 @@ mod tests {
     /// ERR-01, ERR-36, GW-13: the registry says status, title, detail and the fixed wait.
     #[test]
     fn a_refusal_is_what_the_registry_says() {
-        let reply = Problem::refuse(PlainCode::RelayBusy, id(), PATH).into_reply().unwrap();
-        assert_eq!(reply.status, Some(StatusCode::SERVICE_UNAVAILABLE));
+        let reply = sent(Problem::refuse(PlainCode::RelayBusy, id(), PATH));
+        assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(
             (&reply.headers["retry-after"], &reply.headers["x-correlation-id"]),
             (&10.into(), &"c-1".parse().unwrap())
         );
         assert_eq!((reply.body.status, reply.body.code.as_str()), (503, "RELAY_BUSY"));
         assert!(reply.body.is_valid());
-        let reply = Problem::refuse(PlainCode::NotPermitted, id(), PATH).into_reply().unwrap();
+        let reply = sent(Problem::refuse(PlainCode::NotPermitted, id(), PATH));
         assert!(!reply.headers.contains_key("retry-after"));
     }
 
@@ -312,7 +320,7 @@ mod tests {
             (TimedCode::ServiceUnavailable, 5000, 5),
         ] {
             let refusal = Problem::refuse_for(code, Duration::from_millis(millis), id(), PATH);
-            let reply = refusal.into_reply().unwrap();
+            let reply = sent(refusal);
             assert_eq!(reply.headers.get_all("retry-after").iter().count(), 1);
             assert_eq!(reply.headers["retry-after"], HeaderValue::from(seconds), "{code:?} {millis}");
         }
@@ -322,8 +330,8 @@ mod tests {
     #[test]
     fn a_held_batch_has_its_link() {
         let url = ConfirmationUrl::new("https://web.example/c/hush").unwrap();
-        let reply = Problem::refuse_until_confirmed(url, id(), PATH).into_reply().unwrap();
-        assert_eq!(reply.status, Some(StatusCode::CONFLICT));
+        let reply = sent(Problem::refuse_until_confirmed(url, id(), PATH));
+        assert_eq!(reply.status, StatusCode::CONFLICT);
         assert!(reply.body.is_valid());
         assert!(!format!("{:?} {}", reply.headers, reply.body).contains("hush"));
     }

@@ -3,8 +3,14 @@
 //! The client: one method for each operation.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::operations::OperationId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The client of The exchange, version 1.0.0.
 ///
@@ -35,7 +41,8 @@ impl Client {
     /// start of every path), reached through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            core: Core::new(base_url, transport)
+                .with_shown_members(&["code", "correlationId"]),
         }
     }
 
@@ -54,6 +61,12 @@ impl Client {
         self.core.base_url()
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Read the service document.
     ///
     /// Describes this token, not the interface in general: the scopes that both the token and the client registry grant (`capabilities`), this installation's id, the limits set for this client, deprecations and the minimum client version.
@@ -68,19 +81,8 @@ impl Client {
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn service_document(
-        &self,
-    ) -> Result<Answer<super::types::ServiceDocument>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::ServiceDocument.operation())
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    pub fn service_document(&self) -> Calling<'_, super::calls::ServiceDocumentCall> {
+        self.core.send(super::calls::ServiceDocumentCall::of(&self.core))
     }
 
     /// Label this installation.
@@ -102,21 +104,11 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn installation_label(
+    pub fn installation_label(
         &self,
         body: &super::types::LabelledInstallation,
-    ) -> Result<Answer<super::types::Installation>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::InstallationLabel.operation())
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::InstallationLabelCall> {
+        self.core.send(super::calls::InstallationLabelCall::of(&self.core, body))
     }
 
     /// Check a game-account handle.
@@ -138,24 +130,11 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn account_check(
+    pub fn account_check(
         &self,
         body: &super::types::AccountCheckRequest,
-    ) -> Result<
-        Answer<super::types::AccountCheckResponse>,
-        Error<super::types::Problem>,
-    > {
-        let request = self
-            .core
-            .request(OperationId::AccountCheck.operation())
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::AccountCheckCall> {
+        self.core.send(super::calls::AccountCheckCall::of(&self.core, body))
     }
 
     /// Resolve references to catalogue entries.
@@ -177,21 +156,11 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn catalog_resolve(
+    pub fn catalog_resolve(
         &self,
         body: &super::types::ResolveRequest,
-    ) -> Result<Answer<super::types::ResolveResponse>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::CatalogResolve.operation())
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::CatalogResolveCall> {
+        self.core.send(super::calls::CatalogResolveCall::of(&self.core, body))
     }
 
     /// List the warehouse locations.
@@ -206,19 +175,8 @@ impl Client {
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn catalog_locations(
-        &self,
-    ) -> Result<Answer<super::types::LocationList>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::CatalogLocations.operation())
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    pub fn catalog_locations(&self) -> Calling<'_, super::calls::CatalogLocationsCall> {
+        self.core.send(super::calls::CatalogLocationsCall::of(&self.core))
     }
 
     /// Read the member's blueprints.
@@ -235,31 +193,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn blueprints_read(
+    pub fn blueprints_read(
         &self,
-        cursor: Option<&str>,
-        limit: Option<i64>,
-    ) -> Result<Answer<super::types::BlueprintPage>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::BlueprintsRead.operation())
-            .query("cursor", cursor)
-            .query("limit", limit)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::BlueprintsRead,
+    ) -> Calling<'_, super::calls::BlueprintsReadCall> {
+        self.core.send(super::calls::BlueprintsReadCall::of(&self.core, &options))
     }
 
     /// Change the member's blueprints.
@@ -288,23 +233,15 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn blueprints_write(
+    pub fn blueprints_write(
         &self,
         idempotency_key: &str,
         body: &super::types::BlueprintChangeSet,
-    ) -> Result<Answer<super::types::ChangeResult>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::BlueprintsWrite.operation())
-            .header("Idempotency-Key", idempotency_key)
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::BlueprintsWriteCall> {
+        self.core
+            .send(
+                super::calls::BlueprintsWriteCall::of(&self.core, idempotency_key, body),
+            )
     }
 
     /// Read the member's stock.
@@ -321,31 +258,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn stock_read(
+    pub fn stock_read(
         &self,
-        cursor: Option<&str>,
-        limit: Option<i64>,
-    ) -> Result<Answer<super::types::StockPage>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::StockRead.operation())
-            .query("cursor", cursor)
-            .query("limit", limit)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::StockRead,
+    ) -> Calling<'_, super::calls::StockReadCall> {
+        self.core.send(super::calls::StockReadCall::of(&self.core, &options))
     }
 
     /// Change the member's stock.
@@ -376,23 +300,13 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn stock_write(
+    pub fn stock_write(
         &self,
         idempotency_key: &str,
         body: &super::types::StockChangeSet,
-    ) -> Result<Answer<super::types::ChangeResult>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::StockWrite.operation())
-            .header("Idempotency-Key", idempotency_key)
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::StockWriteCall> {
+        self.core
+            .send(super::calls::StockWriteCall::of(&self.core, idempotency_key, body))
     }
 
     /// Read the member's ships.
@@ -409,31 +323,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn ships_read(
+    pub fn ships_read(
         &self,
-        cursor: Option<&str>,
-        limit: Option<i64>,
-    ) -> Result<Answer<super::types::ShipPage>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::ShipsRead.operation())
-            .query("cursor", cursor)
-            .query("limit", limit)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::ShipsRead,
+    ) -> Calling<'_, super::calls::ShipsReadCall> {
+        self.core.send(super::calls::ShipsReadCall::of(&self.core, &options))
     }
 
     /// Change the member's ships.
@@ -466,23 +367,13 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn ships_write(
+    pub fn ships_write(
         &self,
         idempotency_key: &str,
         body: &super::types::ShipChangeSet,
-    ) -> Result<Answer<super::types::ChangeResult>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::ShipsWrite.operation())
-            .header("Idempotency-Key", idempotency_key)
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::ShipsWriteCall> {
+        self.core
+            .send(super::calls::ShipsWriteCall::of(&self.core, idempotency_key, body))
     }
 
     /// List the member's org units.
@@ -495,19 +386,8 @@ impl Client {
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn org_units_read(
-        &self,
-    ) -> Result<Answer<super::types::OrgUnitList>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::OrgUnitsRead.operation())
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    pub fn org_units_read(&self) -> Calling<'_, super::calls::OrgUnitsReadCall> {
+        self.core.send(super::calls::OrgUnitsReadCall::of(&self.core))
     }
 
     /// Read the shared stock of the member's org units.
@@ -528,31 +408,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `cursor`: `cursor` in the query. The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    /// * `limit`: `limit` in the query, 1 to 1000. The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn org_stock_read(
+    pub fn org_stock_read(
         &self,
-        cursor: Option<&str>,
-        limit: Option<i64>,
-    ) -> Result<Answer<super::types::OrgStockPage>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::OrgStockRead.operation())
-            .query("cursor", cursor)
-            .query("limit", limit)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::OrgStockRead,
+    ) -> Calling<'_, super::calls::OrgStockReadCall> {
+        self.core.send(super::calls::OrgStockReadCall::of(&self.core, &options))
     }
 
     /// Read the roster of an org unit.
@@ -572,21 +439,11 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn org_stock_members(
+    pub fn org_stock_members(
         &self,
         unit: &super::types::UnitId,
-    ) -> Result<Answer<super::types::OrgStockMembers>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::OrgStockMembers.operation())
-            .query("unit", unit)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::OrgStockMembersCall> {
+        self.core.send(super::calls::OrgStockMembersCall::of(&self.core, unit))
     }
 
     /// Change the shared stock of an org unit.
@@ -615,23 +472,13 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn org_stock_write(
+    pub fn org_stock_write(
         &self,
         idempotency_key: &str,
         body: &super::types::OrgStockChangeSet,
-    ) -> Result<Answer<super::types::ChangeResult>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::OrgStockWrite.operation())
-            .header("Idempotency-Key", idempotency_key)
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::OrgStockWriteCall> {
+        self.core
+            .send(super::calls::OrgStockWriteCall::of(&self.core, idempotency_key, body))
     }
 
     /// Read the open demand of the member's org units.
@@ -648,19 +495,8 @@ impl Client {
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn demand_read(
-        &self,
-    ) -> Result<Answer<super::types::OrgDemand>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::DemandRead.operation())
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    pub fn demand_read(&self) -> Calling<'_, super::calls::DemandReadCall> {
+        self.core.send(super::calls::DemandReadCall::of(&self.core))
     }
 
     /// Stage a blueprint import.
@@ -687,23 +523,15 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn drafts_blueprints(
+    pub fn drafts_blueprints(
         &self,
         idempotency_key: &str,
         body: &super::types::BlueprintDraft,
-    ) -> Result<Answer<super::types::DraftResult>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::DraftsBlueprints.operation())
-            .header("Idempotency-Key", idempotency_key)
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::DraftsBlueprintsCall> {
+        self.core
+            .send(
+                super::calls::DraftsBlueprintsCall::of(&self.core, idempotency_key, body),
+            )
     }
 
     /// Stage a refinery order.
@@ -730,23 +558,15 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn drafts_refinery(
+    pub fn drafts_refinery(
         &self,
         idempotency_key: &str,
         body: &super::types::RefineryDraft,
-    ) -> Result<Answer<super::types::DraftResult>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::DraftsRefinery.operation())
-            .header("Idempotency-Key", idempotency_key)
-            .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::DraftsRefineryCall> {
+        self.core
+            .send(
+                super::calls::DraftsRefineryCall::of(&self.core, idempotency_key, body),
+            )
     }
 
     /// Read this document.
@@ -759,31 +579,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `if_none_match`: `If-None-Match` header. The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn contract_openapi(
+    pub fn contract_openapi(
         &self,
-        if_none_match: Option<&str>,
-    ) -> Result<
-        Answer<Option<::contract_runtime::Map<::contract_runtime::Json>>>,
-        Error<super::types::Problem>,
-    > {
-        let request = self
-            .core
-            .request(OperationId::ContractOpenapi.operation())
-            .header("If-None-Match", if_none_match)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 | 304 => response.json_or_nothing(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::ContractOpenapi,
+    ) -> Calling<'_, super::calls::ContractOpenapiCall> {
+        self.core.send(super::calls::ContractOpenapiCall::of(&self.core, &options))
     }
 
     /// Read a schema file.
@@ -797,30 +604,619 @@ impl Client {
     /// # Arguments
     ///
     /// * `name`: `name` in the path, 1 to 64 characters; matches `^[a-z0-9]+(-[a-z0-9]+)*$`. The name of a schema file, without `.schema.json`.
-    /// * `if_none_match`: `If-None-Match` header. The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn contract_schema(
+    pub fn contract_schema(
         &self,
         name: &str,
-        if_none_match: Option<&str>,
-    ) -> Result<
-        Answer<Option<::contract_runtime::Map<::contract_runtime::Json>>>,
-        Error<super::types::Problem>,
-    > {
-        let request = self
-            .core
-            .request(OperationId::ContractSchema.operation())
-            .path("name", name)
-            .header("If-None-Match", if_none_match)
-            .accept("application/schema+json, application/problem+json");
-        let response = self.core.send(request).await?;
+        options: super::calls::ContractSchema,
+    ) -> Calling<'_, super::calls::ContractSchemaCall> {
+        self.core.send(super::calls::ContractSchemaCall::of(&self.core, name, &options))
+    }
+}
+
+impl super::calls::ServiceDocumentCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::ServiceDocumentCall {
+    const OPERATION: &'static Operation = OperationId::ServiceDocument.operation();
+
+    type Success = super::types::ServiceDocument;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
-            200 | 304 => response.json_or_nothing(),
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::InstallationLabelCall {
+    fn of(core: &Core, body: &super::types::LabelledInstallation) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::InstallationLabelCall {
+    const OPERATION: &'static Operation = OperationId::InstallationLabel.operation();
+
+    type Success = super::types::Installation;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::AccountCheckCall {
+    fn of(core: &Core, body: &super::types::AccountCheckRequest) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::AccountCheckCall {
+    const OPERATION: &'static Operation = OperationId::AccountCheck.operation();
+
+    type Success = super::types::AccountCheckResponse;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::CatalogResolveCall {
+    fn of(core: &Core, body: &super::types::ResolveRequest) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::CatalogResolveCall {
+    const OPERATION: &'static Operation = OperationId::CatalogResolve.operation();
+
+    type Success = super::types::ResolveResponse;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::CatalogLocationsCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::CatalogLocationsCall {
+    const OPERATION: &'static Operation = OperationId::CatalogLocations.operation();
+
+    type Success = super::types::LocationList;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::BlueprintsReadCall {
+    fn of(core: &Core, options: &super::calls::BlueprintsRead) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.cursor)
+            .argument(1, &options.limit)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::BlueprintsReadCall {
+    const OPERATION: &'static Operation = OperationId::BlueprintsRead.operation();
+
+    type Success = super::types::BlueprintPage;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::BlueprintsWriteCall {
+    fn of(
+        core: &Core,
+        idempotency_key: &str,
+        body: &super::types::BlueprintChangeSet,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, idempotency_key)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::BlueprintsWriteCall {
+    const OPERATION: &'static Operation = OperationId::BlueprintsWrite.operation();
+
+    type Success = super::types::ChangeResult;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.idempotency_key, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::StockReadCall {
+    fn of(core: &Core, options: &super::calls::StockRead) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.cursor)
+            .argument(1, &options.limit)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::StockReadCall {
+    const OPERATION: &'static Operation = OperationId::StockRead.operation();
+
+    type Success = super::types::StockPage;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::StockWriteCall {
+    fn of(
+        core: &Core,
+        idempotency_key: &str,
+        body: &super::types::StockChangeSet,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, idempotency_key)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::StockWriteCall {
+    const OPERATION: &'static Operation = OperationId::StockWrite.operation();
+
+    type Success = super::types::ChangeResult;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.idempotency_key, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ShipsReadCall {
+    fn of(core: &Core, options: &super::calls::ShipsRead) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.cursor)
+            .argument(1, &options.limit)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::ShipsReadCall {
+    const OPERATION: &'static Operation = OperationId::ShipsRead.operation();
+
+    type Success = super::types::ShipPage;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ShipsWriteCall {
+    fn of(
+        core: &Core,
+        idempotency_key: &str,
+        body: &super::types::ShipChangeSet,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, idempotency_key)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::ShipsWriteCall {
+    const OPERATION: &'static Operation = OperationId::ShipsWrite.operation();
+
+    type Success = super::types::ChangeResult;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.idempotency_key, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::OrgUnitsReadCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::OrgUnitsReadCall {
+    const OPERATION: &'static Operation = OperationId::OrgUnitsRead.operation();
+
+    type Success = super::types::OrgUnitList;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::OrgStockReadCall {
+    fn of(core: &Core, options: &super::calls::OrgStockRead) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.cursor)
+            .argument(1, &options.limit)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::OrgStockReadCall {
+    const OPERATION: &'static Operation = OperationId::OrgStockRead.operation();
+
+    type Success = super::types::OrgStockPage;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::OrgStockMembersCall {
+    fn of(core: &Core, unit: &super::types::UnitId) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, unit)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::OrgStockMembersCall {
+    const OPERATION: &'static Operation = OperationId::OrgStockMembers.operation();
+
+    type Success = super::types::OrgStockMembers;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.unit)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::OrgStockWriteCall {
+    fn of(
+        core: &Core,
+        idempotency_key: &str,
+        body: &super::types::OrgStockChangeSet,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, idempotency_key)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::OrgStockWriteCall {
+    const OPERATION: &'static Operation = OperationId::OrgStockWrite.operation();
+
+    type Success = super::types::ChangeResult;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.idempotency_key, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::DemandReadCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::DemandReadCall {
+    const OPERATION: &'static Operation = OperationId::DemandRead.operation();
+
+    type Success = super::types::OrgDemand;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::DraftsBlueprintsCall {
+    fn of(
+        core: &Core,
+        idempotency_key: &str,
+        body: &super::types::BlueprintDraft,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, idempotency_key)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::DraftsBlueprintsCall {
+    const OPERATION: &'static Operation = OperationId::DraftsBlueprints.operation();
+
+    type Success = super::types::DraftResult;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.idempotency_key, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::DraftsRefineryCall {
+    fn of(
+        core: &Core,
+        idempotency_key: &str,
+        body: &super::types::RefineryDraft,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, idempotency_key)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::DraftsRefineryCall {
+    const OPERATION: &'static Operation = OperationId::DraftsRefinery.operation();
+
+    type Success = super::types::DraftResult;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.idempotency_key, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ContractOpenapiCall {
+    fn of(core: &Core, options: &super::calls::ContractOpenapi) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.if_none_match)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::ContractOpenapiCall {
+    const OPERATION: &'static Operation = OperationId::ContractOpenapi.operation();
+
+    type Success = super::answers::ContractOpenapiAnswer;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => {
+                response.read_bytes().result(super::answers::ContractOpenapiAnswer::Ok)
+            }
+            304 => {
+                response
+                    .read_nothing()
+                    .result(|()| super::answers::ContractOpenapiAnswer::NotModified)
+            }
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ContractSchemaCall {
+    fn of(core: &Core, name: &str, options: &super::calls::ContractSchema) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.if_none_match)
+            .argument(1, name)
+            .accept("application/schema+json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::ContractSchemaCall {
+    const OPERATION: &'static Operation = OperationId::ContractSchema.operation();
+
+    type Success = super::answers::ContractSchemaAnswer;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.name, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.read_bytes().result(super::answers::ContractSchemaAnswer::Ok),
+            304 => {
+                response
+                    .read_nothing()
+                    .result(|()| super::answers::ContractSchemaAnswer::NotModified)
+            }
             400..=599 => response.refusal(),
             _ => response.undocumented(),
         }

@@ -2,33 +2,35 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::operation::{
+    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+};
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+
+const IDEMPOTENCY_KEY_PARAMETER: Parameter = Parameter {
+    name: "Idempotency-Key",
+    required: true,
+    validator: Some(super::schemas::validator(34)),
+    ..Parameter::HEADER
+};
+
+const IF_NONE_MATCH_PARAMETER: Parameter = Parameter {
+    name: "If-None-Match",
+    validator: Some(super::schemas::validator(35)),
+    ..Parameter::HEADER
+};
 
 const CURSOR_PARAMETER: Parameter = Parameter {
     name: "cursor",
-    validator: Some(|| super::schemas::validator(29)),
+    validator: Some(super::schemas::validator(29)),
     ..Parameter::QUERY
 };
 
 const LIMIT_PARAMETER: Parameter = Parameter {
     name: "limit",
     shape: Shape::Scalar(Scalar::Number),
-    validator: Some(|| super::schemas::validator(30)),
+    validator: Some(super::schemas::validator(30)),
     ..Parameter::QUERY
-};
-
-const IDEMPOTENCY_KEY_PARAMETER: Parameter = Parameter {
-    name: "Idempotency-Key",
-    required: true,
-    validator: Some(|| super::schemas::validator(34)),
-    ..Parameter::HEADER
-};
-
-const IF_NONE_MATCH_PARAMETER: Parameter = Parameter {
-    name: "If-None-Match",
-    validator: Some(|| super::schemas::validator(35)),
-    ..Parameter::HEADER
 };
 
 /// Every operation, in the order of the contract.
@@ -42,10 +44,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.connect"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(0)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -57,6 +85,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.connect"]],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -66,11 +95,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(1)),
+                    validator: Some(super::schemas::validator(1)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(2)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -82,6 +136,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.connect"]],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -91,11 +146,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(3)),
+                    validator: Some(super::schemas::validator(3)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(4)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -122,6 +202,7 @@ pub static OPERATIONS: &[Operation] = &[
             &["exchange.drafts.refinery"],
         ],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -131,11 +212,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(5)),
+                    validator: Some(super::schemas::validator(5)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(6)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -162,10 +268,36 @@ pub static OPERATIONS: &[Operation] = &[
             &["exchange.drafts.refinery"],
         ],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(7)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -177,10 +309,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.blueprints.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(8)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -192,6 +350,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.blueprints.write"]],
         idempotent: true,
+        repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
@@ -201,11 +360,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(9)),
+                    validator: Some(super::schemas::validator(9)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(10)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -217,10 +401,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.stock.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(11)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -232,6 +442,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.stock.write"]],
         idempotent: true,
+        repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
@@ -241,11 +452,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(12)),
+                    validator: Some(super::schemas::validator(12)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(13)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -257,10 +493,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.hangar.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(14)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -272,6 +534,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.hangar.write"]],
         idempotent: true,
+        repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
@@ -281,11 +544,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(15)),
+                    validator: Some(super::schemas::validator(15)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(16)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -297,10 +585,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgunits.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(17)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -312,10 +626,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgstock.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(18)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -327,17 +667,43 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgstock.write"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "unit",
                 required: true,
-                validator: Some(|| super::schemas::validator(31)),
+                validator: Some(super::schemas::validator(31)),
                 ..Parameter::QUERY
             },
         ],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(19)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -349,6 +715,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgstock.write"]],
         idempotent: true,
+        repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
@@ -358,11 +725,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(20)),
+                    validator: Some(super::schemas::validator(20)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(21)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -374,10 +766,36 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.demand.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(22)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -389,6 +807,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.drafts.blueprints"]],
         idempotent: true,
+        repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
@@ -398,11 +817,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(23)),
+                    validator: Some(super::schemas::validator(23)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(24)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -414,6 +858,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.drafts.refinery"]],
         idempotent: true,
+        repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
         body: Some(Body {
@@ -423,11 +868,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(25)),
+                    validator: Some(super::schemas::validator(25)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(26)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -439,10 +909,41 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[IF_NONE_MATCH_PARAMETER],
         body: None,
-        success: &[200, 304],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Bytes,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(304),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -454,17 +955,48 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             IF_NONE_MATCH_PARAMETER,
             Parameter {
                 name: "name",
-                validator: Some(|| super::schemas::validator(32)),
+                validator: Some(super::schemas::validator(32)),
                 ..Parameter::PATH
             },
         ],
         body: None,
-        success: &[200, 304],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/schema+json",
+                        format: Format::Bytes,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(304),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(47)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -566,6 +1098,12 @@ impl OperationId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }
 

@@ -40,7 +40,14 @@
 //! * `openapi.json` sha256 14111e1bbaf7a4b4
 //! * `errors.json` sha256 4a9d8c38c88f8c8f
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod answers;
+
 pub mod blueprints;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod calls;
+
 pub mod catalog;
 
 #[cfg(feature = "client")]

@@ -5,12 +5,12 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::operations::{OperationId, TABLE};
 
-/// Why most operations refuse: the contract's problem with its status.
+/// Why most operations refuse: what the contract gives for it, with its status.
 pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What this contract's server does, one method per operation.
@@ -35,9 +35,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1`
     fn service_document(
         &self,
-        request: ServiceDocument,
+        call: super::calls::ServiceDocumentCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ServiceDocument, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Label this installation.
@@ -51,9 +52,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/installation`
     fn installation_label(
         &self,
-        request: InstallationLabel,
+        call: super::calls::InstallationLabelCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::Installation, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Check a game-account handle.
@@ -67,11 +69,12 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/account-check`
     fn account_check(
         &self,
-        request: AccountCheck,
+        call: super::calls::AccountCheckCall,
+        context: Context,
     ) -> impl Future<
         Output = Result<super::types::AccountCheckResponse, Refusal>,
     > + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Resolve references to catalogue entries.
@@ -85,9 +88,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/catalog/resolve`
     fn catalog_resolve(
         &self,
-        request: CatalogResolve,
+        call: super::calls::CatalogResolveCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ResolveResponse, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// List the warehouse locations.
@@ -99,9 +103,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/catalog/locations`
     fn catalog_locations(
         &self,
-        request: CatalogLocations,
+        call: super::calls::CatalogLocationsCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::LocationList, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read the member's blueprints.
@@ -117,9 +122,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/me/blueprints`
     fn blueprints_read(
         &self,
-        request: BlueprintsRead,
+        call: super::calls::BlueprintsReadCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::BlueprintPage, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Change the member's blueprints.
@@ -139,9 +145,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/blueprints/changes`
     fn blueprints_write(
         &self,
-        request: BlueprintsWrite,
+        call: super::calls::BlueprintsWriteCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read the member's stock.
@@ -157,9 +164,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/me/stock`
     fn stock_read(
         &self,
-        request: StockRead,
+        call: super::calls::StockReadCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::StockPage, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Change the member's stock.
@@ -181,9 +189,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/stock/changes`
     fn stock_write(
         &self,
-        request: StockWrite,
+        call: super::calls::StockWriteCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read the member's ships.
@@ -199,9 +208,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/me/ships`
     fn ships_read(
         &self,
-        request: ShipsRead,
+        call: super::calls::ShipsReadCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ShipPage, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Change the member's ships.
@@ -225,9 +235,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/ships/changes`
     fn ships_write(
         &self,
-        request: ShipsWrite,
+        call: super::calls::ShipsWriteCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// List the member's org units.
@@ -237,9 +248,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/me/org-units`
     fn org_units_read(
         &self,
-        request: OrgUnitsRead,
+        call: super::calls::OrgUnitsReadCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::OrgUnitList, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read the shared stock of the member's org units.
@@ -259,9 +271,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/org-stock`
     fn org_stock_read(
         &self,
-        request: OrgStockRead,
+        call: super::calls::OrgStockReadCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::OrgStockPage, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read the roster of an org unit.
@@ -273,9 +286,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/org-stock/members`
     fn org_stock_members(
         &self,
-        request: OrgStockMembers,
+        call: super::calls::OrgStockMembersCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::OrgStockMembers, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Change the shared stock of an org unit.
@@ -295,9 +309,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/org-stock/changes`
     fn org_stock_write(
         &self,
-        request: OrgStockWrite,
+        call: super::calls::OrgStockWriteCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::ChangeResult, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read the open demand of the member's org units.
@@ -311,9 +326,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/me/org-demand`
     fn demand_read(
         &self,
-        request: DemandRead,
+        call: super::calls::DemandReadCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::OrgDemand, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Stage a blueprint import.
@@ -331,9 +347,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/drafts/blueprints`
     fn drafts_blueprints(
         &self,
-        request: DraftsBlueprints,
+        call: super::calls::DraftsBlueprintsCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::DraftResult, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Stage a refinery order.
@@ -351,9 +368,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /exchange/v1/me/drafts/refinery-orders`
     fn drafts_refinery(
         &self,
-        request: DraftsRefinery,
+        call: super::calls::DraftsRefineryCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::DraftResult, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// Read this document.
@@ -365,9 +383,12 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/openapi.json`
     fn contract_openapi(
         &self,
-        request: ContractOpenapi,
-    ) -> impl Future<Output = Result<ContractOpenapiAnswer, Refusal>> + Send {
-        runtime::not_implemented(request)
+        call: super::calls::ContractOpenapiCall,
+        context: Context,
+    ) -> impl Future<
+        Output = Result<super::answers::ContractOpenapiAnswer, Refusal>,
+    > + Send {
+        runtime::not_implemented((call, context))
     }
 
     /// Read a schema file.
@@ -379,9 +400,12 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /exchange/v1/schemas/{name}.schema.json`
     fn contract_schema(
         &self,
-        request: ContractSchema,
-    ) -> impl Future<Output = Result<ContractSchemaAnswer, Refusal>> + Send {
-        runtime::not_implemented(request)
+        call: super::calls::ContractSchemaCall,
+        context: Context,
+    ) -> impl Future<
+        Output = Result<super::answers::ContractSchemaAnswer, Refusal>,
+    > + Send {
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -390,865 +414,789 @@ pub trait Service: Send + Sync + 'static {
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            ServiceDocument::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.service_document(ServiceDocument::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            InstallationLabel::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.installation_label(InstallationLabel::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            AccountCheck::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.account_check(AccountCheck::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            CatalogResolve::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.catalog_resolve(CatalogResolve::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            CatalogLocations::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.catalog_locations(CatalogLocations::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            BlueprintsRead::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.blueprints_read(BlueprintsRead::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            BlueprintsWrite::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.blueprints_write(BlueprintsWrite::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            StockRead::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.stock_read(StockRead::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            StockWrite::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.stock_write(StockWrite::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            ShipsRead::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.ships_read(ShipsRead::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            ShipsWrite::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.ships_write(ShipsWrite::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            OrgUnitsRead::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.org_units_read(OrgUnitsRead::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            OrgStockRead::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.org_stock_read(OrgStockRead::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            OrgStockMembers::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.org_stock_members(OrgStockMembers::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            OrgStockWrite::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.org_stock_write(OrgStockWrite::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            DemandRead::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.demand_read(DemandRead::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            DraftsBlueprints::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.drafts_blueprints(DraftsBlueprints::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            DraftsRefinery::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.drafts_refinery(DraftsRefinery::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            ContractOpenapi::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.contract_openapi(ContractOpenapi::read(&call)?).await {
-                    Ok(ContractOpenapiAnswer::Ok(body)) => {
-                        call.answer_value(
-                            200,
-                            "application/json",
-                            Reply::new(body),
-                            Some(|| super::schemas::validator(27)),
-                        )
-                    }
-                    Ok(ContractOpenapiAnswer::NotModified) => {
-                        call.answer_empty(304, Reply::new(()))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            ContractSchema::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.contract_schema(ContractSchema::read(&call)?).await {
-                    Ok(ContractSchemaAnswer::Ok(body)) => {
-                        call.answer_value(
-                            200,
-                            "application/schema+json",
-                            Reply::new(body),
-                            Some(|| super::schemas::validator(28)),
-                        )
-                    }
-                    Ok(ContractSchemaAnswer::NotModified) => {
-                        call.answer_empty(304, Reply::new(()))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .into_router()
+    endpoints(service, options).into_router()
 }
 
-/// What `GET /exchange/v1` is asked.
-#[derive(Clone, Debug)]
-pub struct ServiceDocument {
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+    Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    )
 }
 
-impl Request for ServiceDocument {
-    const OPERATION: &'static Operation = OperationId::ServiceDocument.operation();
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `GET /exchange/v1`
+    ServiceDocument(super::calls::ServiceDocumentCall),
+    /// `POST /exchange/v1/me/installation`
+    InstallationLabel(super::calls::InstallationLabelCall),
+    /// `POST /exchange/v1/me/account-check`
+    AccountCheck(super::calls::AccountCheckCall),
+    /// `POST /exchange/v1/catalog/resolve`
+    CatalogResolve(super::calls::CatalogResolveCall),
+    /// `GET /exchange/v1/catalog/locations`
+    CatalogLocations(super::calls::CatalogLocationsCall),
+    /// `GET /exchange/v1/me/blueprints`
+    BlueprintsRead(super::calls::BlueprintsReadCall),
+    /// `POST /exchange/v1/me/blueprints/changes`
+    BlueprintsWrite(super::calls::BlueprintsWriteCall),
+    /// `GET /exchange/v1/me/stock`
+    StockRead(super::calls::StockReadCall),
+    /// `POST /exchange/v1/me/stock/changes`
+    StockWrite(super::calls::StockWriteCall),
+    /// `GET /exchange/v1/me/ships`
+    ShipsRead(super::calls::ShipsReadCall),
+    /// `POST /exchange/v1/me/ships/changes`
+    ShipsWrite(super::calls::ShipsWriteCall),
+    /// `GET /exchange/v1/me/org-units`
+    OrgUnitsRead(super::calls::OrgUnitsReadCall),
+    /// `GET /exchange/v1/org-stock`
+    OrgStockRead(super::calls::OrgStockReadCall),
+    /// `GET /exchange/v1/org-stock/members`
+    OrgStockMembers(super::calls::OrgStockMembersCall),
+    /// `POST /exchange/v1/org-stock/changes`
+    OrgStockWrite(super::calls::OrgStockWriteCall),
+    /// `GET /exchange/v1/me/org-demand`
+    DemandRead(super::calls::DemandReadCall),
+    /// `POST /exchange/v1/me/drafts/blueprints`
+    DraftsBlueprints(super::calls::DraftsBlueprintsCall),
+    /// `POST /exchange/v1/me/drafts/refinery-orders`
+    DraftsRefinery(super::calls::DraftsRefineryCall),
+    /// `GET /exchange/v1/openapi.json`
+    ContractOpenapi(super::calls::ContractOpenapiCall),
+    /// `GET /exchange/v1/schemas/{name}.schema.json`
+    ContractSchema(super::calls::ContractSchemaCall),
+}
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self { context: call.context() })
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match OperationId::of(call.operation()) {
+            Some(OperationId::ServiceDocument) => {
+                Request::read(call).map(Self::ServiceDocument)
+            }
+            Some(OperationId::InstallationLabel) => {
+                Request::read(call).map(Self::InstallationLabel)
+            }
+            Some(OperationId::AccountCheck) => {
+                Request::read(call).map(Self::AccountCheck)
+            }
+            Some(OperationId::CatalogResolve) => {
+                Request::read(call).map(Self::CatalogResolve)
+            }
+            Some(OperationId::CatalogLocations) => {
+                Request::read(call).map(Self::CatalogLocations)
+            }
+            Some(OperationId::BlueprintsRead) => {
+                Request::read(call).map(Self::BlueprintsRead)
+            }
+            Some(OperationId::BlueprintsWrite) => {
+                Request::read(call).map(Self::BlueprintsWrite)
+            }
+            Some(OperationId::StockRead) => Request::read(call).map(Self::StockRead),
+            Some(OperationId::StockWrite) => Request::read(call).map(Self::StockWrite),
+            Some(OperationId::ShipsRead) => Request::read(call).map(Self::ShipsRead),
+            Some(OperationId::ShipsWrite) => Request::read(call).map(Self::ShipsWrite),
+            Some(OperationId::OrgUnitsRead) => {
+                Request::read(call).map(Self::OrgUnitsRead)
+            }
+            Some(OperationId::OrgStockRead) => {
+                Request::read(call).map(Self::OrgStockRead)
+            }
+            Some(OperationId::OrgStockMembers) => {
+                Request::read(call).map(Self::OrgStockMembers)
+            }
+            Some(OperationId::OrgStockWrite) => {
+                Request::read(call).map(Self::OrgStockWrite)
+            }
+            Some(OperationId::DemandRead) => Request::read(call).map(Self::DemandRead),
+            Some(OperationId::DraftsBlueprints) => {
+                Request::read(call).map(Self::DraftsBlueprints)
+            }
+            Some(OperationId::DraftsRefinery) => {
+                Request::read(call).map(Self::DraftsRefinery)
+            }
+            Some(OperationId::ContractOpenapi) => {
+                Request::read(call).map(Self::ContractOpenapi)
+            }
+            Some(OperationId::ContractSchema) => {
+                Request::read(call).map(Self::ContractSchema)
+            }
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> OperationId {
+        match self {
+            Self::ServiceDocument(_) => OperationId::ServiceDocument,
+            Self::InstallationLabel(_) => OperationId::InstallationLabel,
+            Self::AccountCheck(_) => OperationId::AccountCheck,
+            Self::CatalogResolve(_) => OperationId::CatalogResolve,
+            Self::CatalogLocations(_) => OperationId::CatalogLocations,
+            Self::BlueprintsRead(_) => OperationId::BlueprintsRead,
+            Self::BlueprintsWrite(_) => OperationId::BlueprintsWrite,
+            Self::StockRead(_) => OperationId::StockRead,
+            Self::StockWrite(_) => OperationId::StockWrite,
+            Self::ShipsRead(_) => OperationId::ShipsRead,
+            Self::ShipsWrite(_) => OperationId::ShipsWrite,
+            Self::OrgUnitsRead(_) => OperationId::OrgUnitsRead,
+            Self::OrgStockRead(_) => OperationId::OrgStockRead,
+            Self::OrgStockMembers(_) => OperationId::OrgStockMembers,
+            Self::OrgStockWrite(_) => OperationId::OrgStockWrite,
+            Self::DemandRead(_) => OperationId::DemandRead,
+            Self::DraftsBlueprints(_) => OperationId::DraftsBlueprints,
+            Self::DraftsRefinery(_) => OperationId::DraftsRefinery,
+            Self::ContractOpenapi(_) => OperationId::ContractOpenapi,
+            Self::ContractSchema(_) => OperationId::ContractSchema,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::InstallationLabel(call) => call.undeclared(limit),
+            Self::AccountCheck(call) => call.undeclared(limit),
+            Self::CatalogResolve(call) => call.undeclared(limit),
+            Self::BlueprintsWrite(call) => call.undeclared(limit),
+            Self::StockWrite(call) => call.undeclared(limit),
+            Self::ShipsWrite(call) => call.undeclared(limit),
+            Self::OrgStockWrite(call) => call.undeclared(limit),
+            Self::DraftsBlueprints(call) => call.undeclared(limit),
+            Self::DraftsRefinery(call) => call.undeclared(limit),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::ServiceDocument(request) => {
+                Box::pin(async move {
+                    match service.service_document(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::InstallationLabel(request) => {
+                Box::pin(async move {
+                    match service.installation_label(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::AccountCheck(request) => {
+                Box::pin(async move {
+                    match service.account_check(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::CatalogResolve(request) => {
+                Box::pin(async move {
+                    match service.catalog_resolve(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::CatalogLocations(request) => {
+                Box::pin(async move {
+                    match service.catalog_locations(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::BlueprintsRead(request) => {
+                Box::pin(async move {
+                    match service.blueprints_read(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::BlueprintsWrite(request) => {
+                Box::pin(async move {
+                    match service.blueprints_write(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::StockRead(request) => {
+                Box::pin(async move {
+                    match service.stock_read(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::StockWrite(request) => {
+                Box::pin(async move {
+                    match service.stock_write(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::ShipsRead(request) => {
+                Box::pin(async move {
+                    match service.ships_read(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::ShipsWrite(request) => {
+                Box::pin(async move {
+                    match service.ships_write(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::OrgUnitsRead(request) => {
+                Box::pin(async move {
+                    match service.org_units_read(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::OrgStockRead(request) => {
+                Box::pin(async move {
+                    match service.org_stock_read(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::OrgStockMembers(request) => {
+                Box::pin(async move {
+                    match service.org_stock_members(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::OrgStockWrite(request) => {
+                Box::pin(async move {
+                    match service.org_stock_write(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::DemandRead(request) => {
+                Box::pin(async move {
+                    match service.demand_read(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::DraftsBlueprints(request) => {
+                Box::pin(async move {
+                    match service.drafts_blueprints(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::DraftsRefinery(request) => {
+                Box::pin(async move {
+                    match service.drafts_refinery(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::ContractOpenapi(request) => {
+                Box::pin(async move {
+                    match service.contract_openapi(request, call.context()).await {
+                        Ok(body) => {
+                            let reply = Reply::new(body);
+                            {
+                                let (reply, body) = reply.split();
+                                match body {
+                                    super::answers::ContractOpenapiAnswer::Ok(body) => {
+                                        call.answer_bytes(
+                                            200,
+                                            "application/json",
+                                            reply.map(|()| body),
+                                        )
+                                    }
+                                    super::answers::ContractOpenapiAnswer::NotModified => {
+                                        call.answer_empty(304, reply)
+                                    }
+                                }
+                            }
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::ContractSchema(request) => {
+                Box::pin(async move {
+                    match service.contract_schema(request, call.context()).await {
+                        Ok(body) => {
+                            let reply = Reply::new(body);
+                            {
+                                let (reply, body) = reply.split();
+                                match body {
+                                    super::answers::ContractSchemaAnswer::Ok(body) => {
+                                        call.answer_bytes(
+                                            200,
+                                            "application/schema+json",
+                                            reply.map(|()| body),
+                                        )
+                                    }
+                                    super::answers::ContractSchemaAnswer::NotModified => {
+                                        call.answer_empty(304, reply)
+                                    }
+                                }
+                            }
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+        }
     }
 }
 
-/// What `POST /exchange/v1/me/installation` is asked.
-#[derive(Clone, Debug)]
-pub struct InstallationLabel {
-    /// An installation with only `label`.
-    pub body: super::types::LabelledInstallation,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+impl Request for super::calls::ServiceDocumentCall {
+    const OPERATION: &'static Operation = OperationId::ServiceDocument.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
+    }
 }
 
-impl Request for InstallationLabel {
+impl Request for super::calls::InstallationLabelCall {
     const OPERATION: &'static Operation = OperationId::InstallationLabel.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `POST /exchange/v1/me/account-check` is asked.
-#[derive(Clone, Debug)]
-pub struct AccountCheck {
-    /// The handle to check.
-    pub body: super::types::AccountCheckRequest,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for AccountCheck {
+impl Request for super::calls::AccountCheckCall {
     const OPERATION: &'static Operation = OperationId::AccountCheck.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `POST /exchange/v1/catalog/resolve` is asked.
-#[derive(Clone, Debug)]
-pub struct CatalogResolve {
-    /// References of one kind.
-    pub body: super::types::ResolveRequest,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for CatalogResolve {
+impl Request for super::calls::CatalogResolveCall {
     const OPERATION: &'static Operation = OperationId::CatalogResolve.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `GET /exchange/v1/catalog/locations` is asked.
-#[derive(Clone, Debug)]
-pub struct CatalogLocations {
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for CatalogLocations {
+impl Request for super::calls::CatalogLocationsCall {
     const OPERATION: &'static Operation = OperationId::CatalogLocations.operation();
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self { context: call.context() })
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }
 
-/// What `GET /exchange/v1/me/blueprints` is asked.
-#[derive(Clone, Debug)]
-pub struct BlueprintsRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    ///
-    /// Query parameter `cursor`.
-    pub cursor: Option<String>,
-    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
-    ///
-    /// Query parameter `limit`.
-    pub limit: Option<i64>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for BlueprintsRead {
+impl Request for super::calls::BlueprintsReadCall {
     const OPERATION: &'static Operation = OperationId::BlueprintsRead.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            cursor: call.optional(0)?,
-            limit: call.optional(1)?,
-            context: call.context(),
+            options: super::calls::BlueprintsRead {
+                cursor: call.optional(0)?,
+                limit: call.optional(1)?,
+            },
         })
     }
 }
 
-/// What `POST /exchange/v1/me/blueprints/changes` is asked.
-#[derive(Clone, Debug)]
-pub struct BlueprintsWrite {
-    /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
-    ///
-    /// Header `Idempotency-Key`.
-    pub idempotency_key: String,
-    /// 1 to 500 blueprint ops.
-    pub body: super::types::BlueprintChangeSet,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for BlueprintsWrite {
+impl Request for super::calls::BlueprintsWriteCall {
     const OPERATION: &'static Operation = OperationId::BlueprintsWrite.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `GET /exchange/v1/me/stock` is asked.
-#[derive(Clone, Debug)]
-pub struct StockRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    ///
-    /// Query parameter `cursor`.
-    pub cursor: Option<String>,
-    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
-    ///
-    /// Query parameter `limit`.
-    pub limit: Option<i64>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for StockRead {
+impl Request for super::calls::StockReadCall {
     const OPERATION: &'static Operation = OperationId::StockRead.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            cursor: call.optional(0)?,
-            limit: call.optional(1)?,
-            context: call.context(),
+            options: super::calls::StockRead {
+                cursor: call.optional(0)?,
+                limit: call.optional(1)?,
+            },
         })
     }
 }
 
-/// What `POST /exchange/v1/me/stock/changes` is asked.
-#[derive(Clone, Debug)]
-pub struct StockWrite {
-    /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
-    ///
-    /// Header `Idempotency-Key`.
-    pub idempotency_key: String,
-    /// 1 to 500 stock ops.
-    pub body: super::types::StockChangeSet,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for StockWrite {
+impl Request for super::calls::StockWriteCall {
     const OPERATION: &'static Operation = OperationId::StockWrite.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `GET /exchange/v1/me/ships` is asked.
-#[derive(Clone, Debug)]
-pub struct ShipsRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    ///
-    /// Query parameter `cursor`.
-    pub cursor: Option<String>,
-    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
-    ///
-    /// Query parameter `limit`.
-    pub limit: Option<i64>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ShipsRead {
+impl Request for super::calls::ShipsReadCall {
     const OPERATION: &'static Operation = OperationId::ShipsRead.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            cursor: call.optional(0)?,
-            limit: call.optional(1)?,
-            context: call.context(),
+            options: super::calls::ShipsRead {
+                cursor: call.optional(0)?,
+                limit: call.optional(1)?,
+            },
         })
     }
 }
 
-/// What `POST /exchange/v1/me/ships/changes` is asked.
-#[derive(Clone, Debug)]
-pub struct ShipsWrite {
-    /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
-    ///
-    /// Header `Idempotency-Key`.
-    pub idempotency_key: String,
-    /// 1 to 500 ship ops.
-    pub body: super::types::ShipChangeSet,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ShipsWrite {
+impl Request for super::calls::ShipsWriteCall {
     const OPERATION: &'static Operation = OperationId::ShipsWrite.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
     }
-}
 
-/// What `GET /exchange/v1/me/org-units` is asked.
-#[derive(Clone, Debug)]
-pub struct OrgUnitsRead {
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for OrgUnitsRead {
-    const OPERATION: &'static Operation = OperationId::OrgUnitsRead.operation();
-
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self { context: call.context() })
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `GET /exchange/v1/org-stock` is asked.
-#[derive(Clone, Debug)]
-pub struct OrgStockRead {
-    /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
-    ///
-    /// Query parameter `cursor`.
-    pub cursor: Option<String>,
-    /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
-    ///
-    /// Query parameter `limit`.
-    pub limit: Option<i64>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+impl Request for super::calls::OrgUnitsReadCall {
+    const OPERATION: &'static Operation = OperationId::OrgUnitsRead.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
+    }
 }
 
-impl Request for OrgStockRead {
+impl Request for super::calls::OrgStockReadCall {
     const OPERATION: &'static Operation = OperationId::OrgStockRead.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            cursor: call.optional(0)?,
-            limit: call.optional(1)?,
-            context: call.context(),
+            options: super::calls::OrgStockRead {
+                cursor: call.optional(0)?,
+                limit: call.optional(1)?,
+            },
         })
     }
 }
 
-/// What `GET /exchange/v1/org-stock/members` is asked.
-#[derive(Clone, Debug)]
-pub struct OrgStockMembers {
-    /// The id of an org unit of which the member is a Logistician.
-    ///
-    /// Query parameter `unit`.
-    pub unit: super::types::UnitId,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for OrgStockMembers {
+impl Request for super::calls::OrgStockMembersCall {
     const OPERATION: &'static Operation = OperationId::OrgStockMembers.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            unit: call.parameter(0)?,
-            context: call.context(),
-        })
+        Ok(Self { unit: call.parameter(0)? })
     }
 }
 
-/// What `POST /exchange/v1/org-stock/changes` is asked.
-#[derive(Clone, Debug)]
-pub struct OrgStockWrite {
-    /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
-    ///
-    /// Header `Idempotency-Key`.
-    pub idempotency_key: String,
-    /// 1 to 500 org-stock ops.
-    pub body: super::types::OrgStockChangeSet,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for OrgStockWrite {
+impl Request for super::calls::OrgStockWriteCall {
     const OPERATION: &'static Operation = OperationId::OrgStockWrite.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
     }
-}
 
-/// What `GET /exchange/v1/me/org-demand` is asked.
-#[derive(Clone, Debug)]
-pub struct DemandRead {
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for DemandRead {
-    const OPERATION: &'static Operation = OperationId::DemandRead.operation();
-
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self { context: call.context() })
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `POST /exchange/v1/me/drafts/blueprints` is asked.
-#[derive(Clone, Debug)]
-pub struct DraftsBlueprints {
-    /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
-    ///
-    /// Header `Idempotency-Key`.
-    pub idempotency_key: String,
-    /// A blueprint envelope.
-    pub body: super::types::BlueprintDraft,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+impl Request for super::calls::DemandReadCall {
+    const OPERATION: &'static Operation = OperationId::DemandRead.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
+    }
 }
 
-impl Request for DraftsBlueprints {
+impl Request for super::calls::DraftsBlueprintsCall {
     const OPERATION: &'static Operation = OperationId::DraftsBlueprints.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `POST /exchange/v1/me/drafts/refinery-orders` is asked.
-#[derive(Clone, Debug)]
-pub struct DraftsRefinery {
-    /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
-    ///
-    /// Header `Idempotency-Key`.
-    pub idempotency_key: String,
-    /// The refinery orders read by the client.
-    pub body: super::types::RefineryDraft,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for DraftsRefinery {
+impl Request for super::calls::DraftsRefineryCall {
     const OPERATION: &'static Operation = OperationId::DraftsRefinery.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             idempotency_key: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }
 
-/// What `GET /exchange/v1/openapi.json` is asked.
-#[derive(Clone, Debug)]
-pub struct ContractOpenapi {
-    /// The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
-    ///
-    /// Header `If-None-Match`.
-    pub if_none_match: Option<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ContractOpenapi {
+impl Request for super::calls::ContractOpenapiCall {
     const OPERATION: &'static Operation = OperationId::ContractOpenapi.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            if_none_match: call.optional(0)?,
-            context: call.context(),
+            options: super::calls::ContractOpenapi {
+                if_none_match: call.optional(0)?,
+            },
         })
     }
 }
 
-/// What `GET /exchange/v1/openapi.json` answers.
-#[derive(Clone, Debug)]
-pub enum ContractOpenapiAnswer {
-    /// The OpenAPI document.
-    Ok(::contract_runtime::Map<::contract_runtime::Json>),
-    /// The file is the one that `If-None-Match` names; there is no body.
-    NotModified,
-}
-
-/// What `GET /exchange/v1/schemas/{name}.schema.json` is asked.
-#[derive(Clone, Debug)]
-pub struct ContractSchema {
-    /// The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
-    ///
-    /// Header `If-None-Match`.
-    pub if_none_match: Option<String>,
-    /// The name of a schema file, without `.schema.json`.
-    ///
-    /// Path parameter `name`.
-    pub name: String,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ContractSchema {
+impl Request for super::calls::ContractSchemaCall {
     const OPERATION: &'static Operation = OperationId::ContractSchema.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            if_none_match: call.optional(0)?,
             name: call.parameter(1)?,
-            context: call.context(),
+            options: super::calls::ContractSchema {
+                if_none_match: call.optional(0)?,
+            },
         })
     }
-}
-
-/// What `GET /exchange/v1/schemas/{name}.schema.json` answers.
-#[derive(Clone, Debug)]
-pub enum ContractSchemaAnswer {
-    /// The schema file.
-    Ok(::contract_runtime::Map<::contract_runtime::Json>),
-    /// The file is the one that `If-None-Match` names; there is no body.
-    NotModified,
 }

@@ -2,10 +2,10 @@
 
 use std::{fmt, ops::Deref};
 
-use http::{HeaderMap, StatusCode};
+use http::{Extensions, HeaderMap, StatusCode};
 
 /// A body with the status and headers it came with. Dereferences to the body.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Answer<T> {
     /// The status.
     pub status: StatusCode,
@@ -13,9 +13,18 @@ pub struct Answer<T> {
     pub headers: HeaderMap,
     /// The body, read.
     pub body: T,
+    /// What the transport left behind, by its type: how often it sent, what it waited for.
+    pub extensions: Extensions,
+    /// What may be said of a refusal in one line.
+    pub(super) said: Option<Box<str>>,
 }
 
 impl<T> Answer<T> {
+    /// An answer as a test or a cache has it.
+    pub fn new(status: StatusCode, headers: HeaderMap, body: T) -> Self {
+        Self { status, headers, body, extensions: Extensions::new(), said: None }
+    }
+
     /// The body alone.
     pub fn into_body(self) -> T {
         self.body
@@ -29,9 +38,19 @@ impl<T> Answer<T> {
 
     /// The same answer with another body.
     pub fn map<U>(self, read: impl FnOnce(T) -> U) -> Answer<U> {
-        Answer { status: self.status, headers: self.headers, body: read(self.body) }
+        let Self { status, headers, body, extensions, said } = self;
+        Answer { status, headers, body: read(body), extensions, said }
     }
 }
+
+/// By status, headers and body.
+impl<T: PartialEq> PartialEq for Answer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.status, &self.headers, &self.body) == (other.status, &other.headers, &other.body)
+    }
+}
+
+impl<T: Eq> Eq for Answer<T> {}
 
 impl<T> Deref for Answer<T> {
     type Target = T;

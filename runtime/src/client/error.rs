@@ -5,7 +5,7 @@ use std::{error::Error as StdError, fmt};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
-use super::answer::Answer;
+use super::{answer::Answer, retry::RetryAfter};
 use crate::{transport::TransportError, violation::Violations};
 
 /// A call without a result. `E` is the body of a refusal as the contract describes it.
@@ -59,6 +59,12 @@ impl<E> Error<E> {
         self.headers()?.get(name)?.to_str().ok()
     }
 
+    /// What the answer says of when to ask again.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<RetryAfter> {
+        RetryAfter::of(self.headers()?)
+    }
+
     /// The same error with another body.
     pub fn map<U>(self, read: impl FnOnce(E) -> U) -> Error<U> {
         match self {
@@ -74,7 +80,10 @@ impl<E> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Transport(error) => write!(f, "{error}"),
-            Self::Answer(answer) => write!(f, "the server answered {}", answer.status),
+            Self::Answer(answer) => {
+                write!(f, "the server answered {}", answer.status)?;
+                answer.said.as_deref().map_or(Ok(()), |said| write!(f, ": {said}"))
+            }
             Self::Unreadable(answer) => write!(f, "{answer}"),
             Self::InvalidRequest(violations) => {
                 write!(f, "the request breaks the contract and was not sent: {violations}")
@@ -160,7 +169,7 @@ impl fmt::Debug for Unreadable {
 }
 
 /// Why an answer cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The contract has no such status for the operation.
@@ -184,6 +193,9 @@ pub enum Reason {
         line: usize,
         /// Byte of the line.
         column: usize,
+        /// What the contract's schema says of it; none where only the type cannot hold it, or
+        /// where the contract gives no schema.
+        violations: Option<Violations>,
     },
 }
 
@@ -197,8 +209,10 @@ impl fmt::Display for Reason {
             Self::Syntax { line, column } => {
                 write!(f, "the body is not JSON (line {line}, byte {column})")
             }
-            Self::Shape { line, column } => {
-                write!(f, "the body has another shape (line {line}, byte {column})")
+            Self::Shape { line, column, violations } => {
+                write!(f, "the body has another shape (line {line}, byte {column})")?;
+                let first = violations.as_ref().and_then(|violations| violations.iter().next());
+                first.map_or(Ok(()), |first| write!(f, ": `{}` at {:?}", first.keyword, first.pointer))
             }
         }
     }

@@ -4,12 +4,12 @@ use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Uri,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri,
     header::{ACCEPT, CONTENT_TYPE, COOKIE},
 };
 use serde::Serialize;
 
-use super::{RequestChecks, error::SendError};
+use super::{RequestChecks, Stored, error::SendError};
 use crate::{
     contract::Contract,
     json::Json,
@@ -32,6 +32,7 @@ pub struct Request {
     cookies: String,
     address: Option<String>,
     body: Bytes,
+    extensions: Extensions,
     violations: Vec<Violation>,
 }
 
@@ -46,19 +47,49 @@ impl Request {
             cookies: String::new(),
             address: None,
             body: Bytes::new(),
+            extensions: Extensions::new(),
             violations: Vec::new(),
         }
+    }
+
+    /// Sends an argument as its row of [`Operation::parameters`] says; `None`, `null` and empty
+    /// lists that are not required are left out.
+    pub fn argument(self, index: usize, value: impl Serialize) -> Self {
+        let json = to_json(&value);
+        self.write(index, json)
+    }
+
+    fn write(mut self, index: usize, json: Option<Json>) -> Self {
+        let Some(row) = self.operation.parameters.get(index).copied() else {
+            // Of another table: nothing of it may be lost.
+            self.refuse("", "", "properties");
+            return self;
+        };
+        let json = self.checked(&row, json);
+        match row.location {
+            Location::Path => self.path(&row, &json),
+            Location::Query => self.query(&row, &json),
+            Location::Header => self.header(&row, &json),
+            Location::Cookie => self.cookie(&row, &json),
+        }
+        self
+    }
+
+    /// Gives something to the transport, by its type: it finds it among the extensions of the
+    /// request.
+    pub fn with<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
+        self.extensions.insert(extension);
+        self
     }
 
     /// Fills `{name}` of the path template.
     ///
     /// Refused: a value that makes the path segment empty, `.` or `..`. Those name another
     /// path, whichever way they are encoded (RFC 3986, 5.2.4; WHATWG URL, 4.1).
-    pub fn path(mut self, name: &'static str, value: impl Serialize) -> Self {
-        let (row, json) = self.argument(Location::Path, name, &value);
-        let written = write::path(&row, &json);
-        let Some(encoded) = self.written(name, written) else { return self };
-        let placeholder = format!("{{{name}}}");
+    fn path(&mut self, row: &Parameter, json: &Json) {
+        let written = write::path(row, json);
+        let Some(encoded) = self.written(row.name, written) else { return };
+        let placeholder = format!("{{{}}}", row.name);
         self.path = self.path.replace(&placeholder, &encoded);
         let within = |segment: &str| segment.contains(&placeholder);
         let segments = self.operation.path.split('/').zip(self.path.split('/'));
@@ -66,70 +97,46 @@ impl Request {
             .filter(|(template, _)| within(template))
             .any(|(_, filled)| matches!(filled.replace("%2E", ".").as_str(), "" | "." | ".."));
         if lost {
-            self.refuse(name, "", "pattern");
+            self.refuse(row.name, "", "pattern");
         }
-        self
     }
 
-    /// Adds a query parameter as the operation's row says; `None`, `null` and empty lists that
-    /// are not required are left out.
-    pub fn query(mut self, name: &'static str, value: impl Serialize) -> Self {
-        let (row, json) = self.argument(Location::Query, name, &value);
-        let written = write::pairs(&row, &json);
-        for (name, value) in self.written(name, written).unwrap_or_default() {
+    fn query(&mut self, row: &Parameter, json: &Json) {
+        let written = write::pairs(row, json);
+        for (name, value) in self.written(row.name, written).unwrap_or_default() {
             let begun = !self.query.is_empty();
             self.query.push(if begun { '&' } else { '?' });
             let _ = write!(self.query, "{name}={value}");
         }
-        self
     }
 
-    /// Adds a header. Refused: a value that no header can hold.
-    pub fn header(mut self, name: &'static str, value: impl Serialize) -> Self {
-        let (row, json) = self.argument(Location::Header, name, &value);
-        let written = write::header(&row, &json);
-        let Some(Some(text)) = self.written(name, written) else { return self };
-        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::try_from(text)) {
+    /// Refused: a value that no header can hold.
+    fn header(&mut self, row: &Parameter, json: &Json) {
+        let written = write::header(row, json);
+        let Some(Some(text)) = self.written(row.name, written) else { return };
+        match (HeaderName::from_bytes(row.name.as_bytes()), HeaderValue::try_from(text)) {
             (Ok(header), Ok(text)) => {
                 self.headers.append(header, text);
             }
-            _ => self.refuse(name, "", "pattern"),
+            _ => self.refuse(row.name, "", "pattern"),
         }
-        self
     }
 
-    /// Adds a cookie to those of the transport.
-    pub fn cookie(mut self, name: &'static str, value: impl Serialize) -> Self {
-        let (row, json) = self.argument(Location::Cookie, name, &value);
-        let written = write::pairs(&row, &json);
-        for (name, value) in self.written(name, written).unwrap_or_default() {
+    /// Beside the cookies of the transport.
+    fn cookie(&mut self, row: &Parameter, json: &Json) {
+        let written = write::pairs(row, json);
+        for (name, value) in self.written(row.name, written).unwrap_or_default() {
             let separator = if self.cookies.is_empty() { "" } else { "; " };
             let _ = write!(self.cookies, "{separator}{name}={value}");
         }
-        self
     }
 
-    /// The parameter's row and the argument as JSON, checked as the contract says. An argument
-    /// that is not there is not checked.
-    fn argument(
-        &mut self,
-        location: Location,
-        name: &'static str,
-        value: &impl Serialize,
-    ) -> (Parameter, Json) {
-        let json = to_json(value);
-        self.checked(location, name, json)
-    }
-
-    fn checked(&mut self, location: Location, name: &'static str, json: Option<Json>) -> (Parameter, Json) {
-        let row =
-            self.operation.parameters.iter().find(|parameter| {
-                parameter.location == location && parameter.name.eq_ignore_ascii_case(name)
-            });
-        let row = row.copied().unwrap_or_else(|| write::unlisted(location, name));
+    /// The argument as JSON, checked as the contract says. One that is not there is not checked.
+    fn checked(&mut self, row: &Parameter, json: Option<Json>) -> Json {
+        let name = row.name;
         let Some(json) = json else {
             self.refuse(name, "", "type");
-            return (row, Json::Null);
+            return Json::Null;
         };
         let absent = match &json {
             Json::Null => true,
@@ -137,7 +144,7 @@ impl Request {
             _ => false,
         };
         if let Some(validator) = row.validator.filter(|_| !absent && self.checks == RequestChecks::On)
-            && let Err(violations) = validator().validate(&json)
+            && let Err(violations) = validator.validate(&json)
         {
             for violation in violations {
                 let keyword = violation.keyword;
@@ -150,7 +157,7 @@ impl Request {
         if absent && row.required {
             self.refuse(name, "", "required");
         }
-        (row, json)
+        json
     }
 
     /// What was written; what has no text is kept as a violation.
@@ -187,7 +194,7 @@ impl Request {
         if self.checks == RequestChecks::On
             && let Some(validator) = validator
             && let Some(json) = to_json(body)
-            && let Err(violations) = validator().validate(&json)
+            && let Err(violations) = validator.validate(&json)
         {
             return self.refused(violations);
         }
@@ -237,7 +244,7 @@ impl Request {
         let json = Json::Object(members);
         if let Some(validator) = content.and_then(|content| content.validator)
             && self.checks == RequestChecks::On
-            && let Err(violations) = validator().validate(&json)
+            && let Err(violations) = validator.validate(&json)
         {
             return self.refused(violations);
         }
@@ -364,7 +371,35 @@ impl Request {
             self.headers.append(COOKIE, cookies);
         }
         *request.headers_mut() = self.headers;
+        *request.extensions_mut() = self.extensions;
         Ok((self.operation, request))
+    }
+
+    /// What would be sent, without the client's address: for an outbox that has to send the same
+    /// bytes however often.
+    ///
+    /// # Errors
+    /// When the request breaks the contract.
+    pub fn store(self) -> Result<Stored, Violations> {
+        Violations::check(self.violations)?;
+        let mut headers = self.headers;
+        if let Ok(cookies) = HeaderValue::try_from(self.cookies.as_str())
+            && !cookies.is_empty()
+        {
+            headers.append(COOKIE, cookies);
+        }
+        let path_and_query = self.path + &self.query;
+        Ok(Stored { operation: self.operation.id.into(), path_and_query, headers, body: self.body })
+    }
+
+    /// A request that was stored, byte for byte; nothing of it is checked again.
+    pub(super) fn stored(operation: &'static Operation, stored: &Stored) -> Self {
+        let mut request = Self::new(operation, RequestChecks::Off);
+        let text = stored.path_and_query.as_str();
+        let (path, query) = text.split_at(text.find('?').unwrap_or(text.len()));
+        (request.path, request.query) = (path.to_owned(), query.to_owned());
+        (request.headers, request.body) = (stored.headers.clone(), stored.body.clone());
+        request
     }
 }
 

@@ -9,13 +9,23 @@ use super::{
 };
 use crate::{
     depth,
-    operation::in_range,
+    json::Json,
+    media::MediaType,
+    operation::{Content, Operation},
     read::{self, Read},
+    violation::Violations,
 };
 
-/// An answer whose body has not been looked at. Generated code matches its status, as the
+/// So much of a member is shown in the one line that may be said of a refusal.
+const SHOWN: usize = 128;
+
+/// An answer whose body has not been looked at, and the operation that it answers. Generated code matches its status, as the
 /// contract lists them, and calls one of the methods that consume it.
-pub struct Response(http::Response<Bytes>);
+pub struct Response {
+    answer: http::Response<Bytes>,
+    operation: &'static Operation,
+    shown: &'static [&'static str],
+}
 
 /// A body that was read, or why it was not; generated code says what it means.
 #[must_use]
@@ -43,22 +53,27 @@ impl<T> Body<T> {
 }
 
 impl Response {
-    pub(super) const fn new(answer: http::Response<Bytes>) -> Self {
-        Self(answer)
+    /// `shown`: string members of a refusal that `Display` of its error may show.
+    pub(super) const fn new(
+        answer: http::Response<Bytes>,
+        operation: &'static Operation,
+        shown: &'static [&'static str],
+    ) -> Self {
+        Self { answer, operation, shown }
     }
 
     /// The status as a number, for `match`.
     #[must_use]
     pub fn status(&self) -> u16 {
-        self.0.status().as_u16()
+        self.answer.status().as_u16()
     }
 
     /// Whether the answer is of this media type, or in this range (`image/*`). One without
     /// `Content-Type` is of none.
     #[must_use]
     pub fn is(&self, media_type: &str) -> bool {
-        let own = self.0.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        own.is_some_and(|own| in_range(media_type, own.split(';').next().unwrap_or_default().trim()))
+        let own = self.media_type().map(MediaType::of);
+        own.is_some_and(|own| MediaType::of(media_type).contains(&own))
     }
 
     /// A result: JSON.
@@ -74,7 +89,7 @@ impl Response {
     /// # Errors
     /// When there is a body and it is not that.
     pub fn json_or_nothing<T: for<'de> Read<'de> + Send, E>(self) -> Result<Answer<Option<T>>, Error<E>> {
-        if self.0.body().is_empty() {
+        if self.answer.body().is_empty() {
             return Ok(self.with(None));
         }
         self.read_json().result(Some)
@@ -159,13 +174,13 @@ impl Response {
 
     /// The body as it came.
     pub fn read_bytes(self) -> Body<Bytes> {
-        let body = self.0.body().clone();
+        let body = self.answer.body().clone();
         Body(Ok(self.with(body)))
     }
 
     /// The body as UTF-8.
     pub fn read_text(self) -> Body<String> {
-        Body(match std::str::from_utf8(self.0.body()).map(str::to_owned) {
+        Body(match std::str::from_utf8(self.answer.body()).map(str::to_owned) {
             Ok(text) => Ok(self.with(text)),
             Err(_) => Err(self.unreadable(Reason::Encoding)),
         })
@@ -173,32 +188,70 @@ impl Response {
 
     /// The body as JSON.
     pub fn read_json<T: for<'de> Read<'de> + Send>(self) -> Body<T> {
-        if self.0.body().is_empty() {
+        if self.answer.body().is_empty() {
             return Body(Err(self.unreadable(Reason::Missing)));
         }
         if !self.is_json() {
             return Body(Err(self.unreadable(Reason::MediaType)));
         }
-        Body(match read::document(self.0.body(), depth::DEFAULT) {
+        Body(match read::document(self.answer.body(), depth::DEFAULT) {
             Ok(body) => Ok(self.with(body)),
             // Only where, not what: serde's text may quote the body.
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
-                Err(self.unreadable(match error.classify() {
-                    serde_json::error::Category::Data => Reason::Shape { line, column },
+                let reason = match error.classify() {
+                    serde_json::error::Category::Data => {
+                        Reason::Shape { line, column, violations: self.violations() }
+                    }
                     _ => Reason::Syntax { line, column },
-                }))
+                };
+                Err(self.unreadable(reason))
             }
         })
     }
 
+    /// What the contract's schema says of a body that its type cannot hold.
+    fn violations(&self) -> Option<Violations> {
+        let validator = self.content()?.validator?;
+        validator.validate(&Json::parse(self.answer.body()).ok()?).err()
+    }
+
+    fn content(&self) -> Option<&'static Content> {
+        let response = self.operation.response(self.status())?;
+        let named = self.media_type().and_then(|media_type| response.of(media_type));
+        named.or(response.content.iter().find(|content| MediaType::of(content.media_type).is_json()))
+    }
+
+    /// The members that may be shown: `code ABC, correlationId 7`. What is no plain word is not.
+    fn said(&self) -> Option<Box<str>> {
+        if self.shown.is_empty() || !self.is_json() {
+            return None;
+        }
+        let Ok(Json::Object(members)) = Json::parse(self.answer.body()) else { return None };
+        let mut said = String::new();
+        for name in self.shown {
+            let Some(text) = members.get(name).and_then(Json::as_str) else { continue };
+            if text.len() <= SHOWN && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+                let comma = if said.is_empty() { "" } else { ", " };
+                said.push_str(&format!("{comma}{name} {text}"));
+            }
+        }
+        (!said.is_empty()).then(|| said.into())
+    }
+
+    fn media_type(&self) -> Option<&str> {
+        self.answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
+    }
+
     fn with<T>(self, body: T) -> Answer<T> {
-        let (parts, _) = self.0.into_parts();
-        Answer { status: parts.status, headers: parts.headers, body }
+        let said = if self.answer.status().as_u16() >= 300 { self.said() } else { None };
+        let (parts, _) = self.answer.into_parts();
+        let http::response::Parts { status, headers, extensions, .. } = parts;
+        Answer { status, headers, body, extensions, said }
     }
 
     fn unreadable(self, reason: Reason) -> Box<Unreadable> {
-        let (parts, body) = self.0.into_parts();
+        let (parts, body) = self.answer.into_parts();
         let (status, headers) = (parts.status, parts.headers);
         Box::new(Unreadable { status, headers, body, reason })
     }
@@ -206,8 +259,8 @@ impl Response {
     /// `application/json`, `application/…+json`, or nothing said (RFC 9110, 8.3: the reader
     /// may examine the data then).
     fn is_json(&self) -> bool {
-        let Some(value) = self.0.headers().get(CONTENT_TYPE) else { return true };
-        value.to_str().is_ok_and(crate::operation::is_json)
+        let Some(value) = self.answer.headers().get(CONTENT_TYPE) else { return true };
+        value.to_str().is_ok_and(|text| MediaType::of(text).is_json())
     }
 }
 

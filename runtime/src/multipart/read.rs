@@ -5,6 +5,7 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, Hea
 
 use super::{Field, File, Files, MAX_HEADER, MAX_PARTS};
 use crate::Json;
+use crate::media::attribute;
 use crate::operation::Part;
 use crate::read::Read;
 
@@ -104,44 +105,10 @@ fn part(raw: &Bytes) -> Option<Field> {
     let disposition = std::str::from_utf8(disposition).ok()?;
     let media_type = headers.remove(CONTENT_TYPE);
     let media_type = media_type.and_then(|value| value.to_str().ok().map(str::to_owned));
-    let name = attribute(disposition, "name").unwrap_or_default();
-    let file_name = attribute(disposition, "filename");
+    let name = attribute(disposition, "name").unwrap_or_default().into_owned();
+    let file_name = attribute(disposition, "filename").map(std::borrow::Cow::into_owned);
     let file = File { bytes: raw.slice(end + 4..), name: file_name, media_type, headers };
     Some(Field { name, file })
-}
-
-/// An attribute of `form-data; name="a"; filename="b"`, or of a media type.
-pub(crate) fn attribute(text: &str, name: &str) -> Option<String> {
-    let mut rest = text.split_once(';')?.1;
-    loop {
-        let (key, after) = rest.split_once('=')?;
-        let after = after.trim_start();
-        let (value, onward) = match after.strip_prefix('"') {
-            Some(quoted) => unquote(quoted)?,
-            None => {
-                let end = after.find(';').unwrap_or(after.len());
-                (after[..end].trim_end().to_owned(), &after[end..])
-            }
-        };
-        if key.trim().eq_ignore_ascii_case(name) {
-            return Some(value);
-        }
-        rest = onward.split_once(';')?.1;
-    }
-}
-
-/// Up to the closing quote: browsers escape it as `%22`, others as `\"`.
-fn unquote(text: &str) -> Option<(String, &str)> {
-    let mut from = 0;
-    let end = loop {
-        let quote = from + text[from..].find('"')?;
-        if !text[..quote].ends_with('\\') {
-            break quote;
-        }
-        from = quote + 1;
-    };
-    let plain = text[..end].replace("\\\"", "\"");
-    Some((plain.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"), &text[end + 1..]))
 }
 
 /// The first place of something that begins with a line end or another rare byte.

@@ -1,7 +1,8 @@
 //! What is written is read back; what is no such body is refused.
 
-use super::read::{attribute, parse};
+use super::read::parse;
 use super::*;
+use crate::media::attribute;
 use crate::parameters::Scalar;
 
 const ROWS: &[Part] = &[
@@ -95,6 +96,7 @@ fn attributes_are_unquoted() {
     };
     check("form-data; name=\"a;b\"; filename=\"x%22y\"", "filename", Some("x\"y"));
     check("form-data; name=\"a\\\"b\"", "name", Some("a\"b"));
+    check("form-data; name=\"a\\b%5C\"; x=y", "name", Some("a\\b\\"));
     check("multipart/form-data; Boundary=abc ; x=y", "boundary", Some("abc"));
     check("multipart/form-data", "boundary", None);
     check("form-data; name=\"a", "name", None);

@@ -97,7 +97,12 @@ impl Writer {
     }
 }
 
-/// As WHATWG HTML, 4.10.21.8 has it.
+/// As WHATWG HTML, 4.10.21.8 has it. A backslash at the end would escape the closing quote for
+/// readers that know no percent-encoding there.
 fn quoted(text: &str) -> String {
-    text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+    let quoted = text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
+    match quoted.strip_suffix('\\') {
+        Some(start) => format!("{start}%5C"),
+        None => quoted,
+    }
 }

@@ -139,7 +139,7 @@ impl Parameter {
                 }
             };
             let Some(validator) = self.validator else { return Ok(Some(value)) };
-            let Err(violations) = validator().validate(&value) else { return Ok(Some(value)) };
+            let Err(violations) = validator.validate(&value) else { return Ok(Some(value)) };
             wrong.get_or_insert_with(|| {
                 let found = violations.iter();
                 found.map(|v| self.fault(&v.pointer, v.keyword, Missing::No)).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Location, Parameter, Scalar, Shape, Style};
+use super::{Location, Parameter, Shape, Style};
 use crate::{Json, Map, violation::Path};
 
 /// Why a value has no text here: JSON Pointer below the parameter, and the JSON Schema
@@ -285,18 +285,6 @@ fn encoded(text: &str, reserved: &[u8]) -> String {
         }
     }
     out
-}
-
-/// What a row that the table does not have would say: a header or cookie that the contract
-/// hides from servers is still an argument of clients.
-pub(crate) const fn unlisted(location: Location, name: &'static str) -> Parameter {
-    let row = match location {
-        Location::Path => Parameter::PATH,
-        Location::Query => Parameter::QUERY,
-        Location::Header => Parameter::HEADER,
-        Location::Cookie => Parameter::COOKIE,
-    };
-    Parameter { name, shape: Shape::Scalar(Scalar::Any), ..row }
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::future::{Ready, ready};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::Serialize;
 
 use super::{Call, Rejection};
-use crate::Contract;
-use crate::schema::Validator;
+use crate::Json;
+use crate::media::MediaType;
+use crate::operation::{Format, Operation};
 use crate::violation::Violations;
 
 /// A success with headers, or with another status than the contract's first.
@@ -70,12 +71,14 @@ pub enum Refusal<P> {
     Refused(Box<Refused<P>>),
     /// Handed to the service's `reject`.
     Rejected(Box<Rejection>),
+    /// An answer that was written before, success or refusal, sent byte for byte.
+    Written(Box<Answer>),
 }
 
 /// A problem of the contract.
 #[derive(Clone, Debug)]
 pub struct Refused<P> {
-    /// The status, 400 or above.
+    /// The status, one of those that the contract refuses with.
     pub status: StatusCode,
     /// Headers to send.
     pub headers: HeaderMap,
@@ -90,11 +93,20 @@ impl<P> Refusal<P> {
         Self::Refused(Box::new(Refused { status, headers: HeaderMap::new(), body }))
     }
 
+    /// An answer that was written before, for the repetition of a request that carries a key: its
+    /// status, headers and bytes are sent as they are, whether it was a success or a refusal.
+    #[must_use]
+    pub fn written(answer: Answer) -> Self {
+        Self::Written(Box::new(answer))
+    }
+
     /// The same with a header. Without effect on [`Refusal::Rejected`].
     #[must_use]
     pub fn with_header(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
-        if let Self::Refused(refused) = &mut self {
-            refused.headers.insert(name, value);
+        match &mut self {
+            Self::Refused(refused) => drop(refused.headers.insert(name, value)),
+            Self::Written(answer) => drop(answer.headers.insert(name, value)),
+            Self::Rejected(_) => {}
         }
         self
     }
@@ -107,20 +119,16 @@ impl<P> Refusal<P> {
                 Refusal::Refused(Box::new(Refused { status, headers, body: change(body) }))
             }
             Self::Rejected(rejection) => Refusal::Rejected(rejection),
+            Self::Written(answer) => Refusal::Written(answer),
         }
     }
 
-    /// As something to write.
-    ///
-    /// # Errors
-    /// The rejection, when it is one.
-    pub fn into_reply(self) -> Result<Reply<P>, Rejection> {
+    /// The problem with status and headers, when it is one.
+    #[must_use]
+    pub fn refused(&self) -> Option<&Refused<P>> {
         match self {
-            Self::Refused(refused) => {
-                let Refused { status, headers, body } = *refused;
-                Ok(Reply { status: Some(status), headers, body })
-            }
-            Self::Rejected(rejection) => Err(*rejection),
+            Self::Refused(refused) => Some(refused),
+            Self::Rejected(_) | Self::Written(_) => None,
         }
     }
 }
@@ -136,72 +144,143 @@ pub fn not_implemented<R, T, P>(_request: R) -> Ready<Result<T, Refusal<P>>> {
     ready(Err(Rejection::NotImplemented.into()))
 }
 
-/// An answer ready to be sent.
-#[derive(Clone, Debug)]
+/// An answer ready to be sent, or to be kept for a repetition.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Its status.
     pub status: StatusCode,
-    /// Its headers without `Content-Type`, unless the handler set one.
+    /// Its headers, `Content-Type` among them where there is a body.
     pub headers: HeaderMap,
-    /// The contract's media type; empty without a body.
-    pub media_type: &'static str,
     /// Its bytes.
     pub body: Bytes,
-    /// How the body breaks its schema, when that is checked.
-    pub violations: Option<Violations>,
 }
 
 /// What a call comes to.
 pub type Outcome = Result<Answer, Rejection>;
 
-impl Call {
-    /// Writes a model as JSON.
-    ///
-    /// # Errors
-    /// [`Rejection::Internal`] when it cannot be written.
-    pub fn answer_json<T: Contract>(
-        &self,
-        status: u16,
-        media_type: &'static str,
-        reply: Reply<T>,
-    ) -> Outcome {
-        let violations = self.checks_answers().then(|| reply.body.validate().err()).flatten();
-        let (reply, body) = reply.split();
-        write_json(status, media_type, reply, &body, violations)
+/// How an answer breaks the contract.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BrokenAnswer {
+    /// The operation has no such status.
+    Status(StatusCode),
+    /// The status has no such media type, or no body at all.
+    MediaType(StatusCode),
+    /// The body breaks its schema.
+    Body(StatusCode, Violations),
+}
+
+impl std::fmt::Display for BrokenAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "the contract does not name the status {status}"),
+            Self::MediaType(status) => write!(f, "the contract does not name the media type for {status}"),
+            Self::Body(status, violations) => {
+                write!(f, "the body for {status} breaks its schema:\n{violations}")
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// As the router sends it.
+    #[must_use]
+    pub fn into_response(self) -> super::Response {
+        let mut response = super::Response::new(axum::body::Body::from(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
     }
 
-    /// Writes any other value as JSON.
+    /// Whether it is one that the contract describes for the operation; for answers of handlers,
+    /// and for those that are relayed from elsewhere.
+    ///
+    /// # Errors
+    /// Its status, media type or body, whichever is wrong first.
+    pub fn check(&self, operation: &Operation) -> Result<(), BrokenAnswer> {
+        let status = self.status;
+        let response = operation.response(status.as_u16()).ok_or(BrokenAnswer::Status(status))?;
+        if response.content.is_empty() {
+            return if self.body.is_empty() { Ok(()) } else { Err(BrokenAnswer::MediaType(status)) };
+        }
+        // What the answer to `GET` has, the one to `HEAD` need not send.
+        if operation.method == "HEAD" && self.body.is_empty() {
+            return Ok(());
+        }
+        let named = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content = named.and_then(|name| response.of(name)).ok_or(BrokenAnswer::MediaType(status))?;
+        let Some(validator) = content.validator.filter(|_| matches!(content.format, Format::Json)) else {
+            return Ok(());
+        };
+        let broken = |violations| BrokenAnswer::Body(status, violations);
+        match Json::parse(&self.body) {
+            Ok(json) => validator.validate(&json).map_err(broken),
+            Err(_) => Err(BrokenAnswer::MediaType(status)),
+        }
+    }
+}
+
+impl Call {
+    /// Writes a refusal by `write`; a rejection goes to `reject`, what was written before is sent
+    /// as it is.
+    ///
+    /// # Errors
+    /// The rejection, or that of `write`.
+    pub fn refuse<P>(&self, refusal: Refusal<P>, write: impl FnOnce(Reply<P>) -> Outcome) -> Outcome {
+        match refusal {
+            Refusal::Refused(refused) => {
+                let Refused { status, headers, body } = *refused;
+                write(Reply { status: Some(status), headers, body })
+            }
+            Refusal::Rejected(rejection) => Err(*rejection),
+            Refusal::Written(answer) => Ok(*answer),
+        }
+    }
+
+    /// Writes a value as JSON, with the status and media type that are usual for it.
     ///
     /// # Errors
     /// [`Rejection::Internal`] when it cannot be written.
-    pub fn answer_value<T: Serialize>(
+    pub fn answer_json<T: Serialize>(
         &self,
         status: u16,
         media_type: &'static str,
         reply: Reply<T>,
-        validator: Option<fn() -> Validator>,
     ) -> Outcome {
         let (reply, body) = reply.split();
-        let mut answer = write_json(status, media_type, reply, &body, None)?;
-        if let Some(validator) = validator.filter(|_| self.checks_answers()) {
-            let json = crate::Json::parse(&answer.body).map_err(|_| Rejection::Internal)?;
-            answer.violations = validator().validate(&json).err();
+        let bytes = serde_json::to_vec(&body).map_err(|_| Rejection::Internal)?;
+        Ok(self.answer(status, media_type, reply, bytes.into()))
+    }
+
+    /// Writes JSON, or nothing under another status.
+    ///
+    /// # Errors
+    /// [`Rejection::Internal`] when it cannot be written.
+    pub fn answer_json_or_nothing<T: Serialize>(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        empty: u16,
+        reply: Reply<Option<T>>,
+    ) -> Outcome {
+        match reply.split() {
+            (reply, Some(body)) => self.answer_json(status, media_type, reply.map(|()| body)),
+            (reply, None) => self.answer_empty(empty, reply),
         }
-        Ok(answer)
     }
 
     /// Writes text or bytes as they are.
     ///
     /// # Errors
     /// Never; it reads like the others.
-    pub fn answer_bytes(
+    pub fn answer_bytes<T: Into<Bytes>>(
         &self,
         status: u16,
         media_type: &'static str,
-        reply: Reply<impl Into<Bytes>>,
+        reply: Reply<T>,
     ) -> Outcome {
         let (reply, body) = reply.split();
-        Ok(answer(status, media_type, reply, body.into()))
+        Ok(self.answer(status, media_type, reply, body.into()))
     }
 
     /// Writes an answer without a body.
@@ -209,23 +288,33 @@ impl Call {
     /// # Errors
     /// Never; it reads like the others.
     pub fn answer_empty(&self, status: u16, reply: Reply<()>) -> Outcome {
-        Ok(answer(status, "", reply, Bytes::new()))
+        Ok(self.answer(status, "", reply, Bytes::new()))
     }
-}
 
-fn write_json<T: Serialize>(
-    status: u16,
-    media_type: &'static str,
-    reply: Reply<()>,
-    body: &T,
-    violations: Option<Violations>,
-) -> Outcome {
-    let bytes = serde_json::to_vec(body).map_err(|_| Rejection::Internal)?;
-    Ok(Answer { violations, ..answer(status, media_type, reply, bytes.into()) })
-}
+    fn answer(&self, status: u16, media_type: &'static str, reply: Reply<()>, body: Bytes) -> Answer {
+        let declared = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let Reply { status, mut headers, .. } = reply;
+        let status = status.unwrap_or(declared);
+        if !media_type.is_empty() {
+            let media_type = match self.named_for(status, media_type) {
+                // A media range names no type; the handler's own header is asked for there.
+                range if MediaType::of(range).is_range() => "application/octet-stream",
+                named => named,
+            };
+            if let Ok(value) = HeaderValue::from_str(media_type) {
+                headers.entry(CONTENT_TYPE).or_insert(value);
+            }
+        }
+        Answer { status, headers, body }
+    }
 
-fn answer(status: u16, media_type: &'static str, reply: Reply<()>, body: Bytes) -> Answer {
-    let declared = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let status = reply.status.unwrap_or(declared);
-    Answer { status, headers: reply.headers, media_type, body, violations: None }
+    /// The media type as the contract names it for a status: JSON may have several names.
+    fn named_for(&self, status: StatusCode, usual: &'static str) -> &'static str {
+        let Some(response) = self.operation().response(status.as_u16()) else { return usual };
+        if response.of(usual).is_some() || !MediaType::of(usual).is_json() {
+            return usual;
+        }
+        let mut names = response.content.iter().map(|content| content.media_type);
+        names.find(|name| MediaType::of(name).is_json()).unwrap_or(usual)
+    }
 }

@@ -4,14 +4,12 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 
 use super::{Context, Rejection};
-use crate::multipart::{Multipart, Reader, attribute, parse, settle};
+use crate::media::MediaType;
+use crate::multipart::{Multipart, Reader, parse, settle};
 use crate::operation::{Content, Format, Operation, Typed};
 use crate::parameters::{Query, Sources, read_form};
 use crate::read::Read;
 use crate::{Contract, Json};
-
-/// How many undeclared fields of a body are listed.
-pub const UNDECLARED_LIMIT: usize = 50;
 
 /// A generated request: what one operation reads from a call.
 pub trait Request: Sized {
@@ -23,6 +21,13 @@ pub trait Request: Sized {
     /// # Errors
     /// When the body is refused.
     fn read(call: &Call) -> Result<Self, Rejection>;
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not declare,
+    /// whatever their length.
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        let _ = limit;
+        Vec::new()
+    }
 }
 
 /// A call whose parameters passed their checks.
@@ -31,7 +36,6 @@ pub struct Call {
     operation: &'static Operation,
     context: Context,
     values: Vec<Option<Json>>,
-    checks_answers: bool,
 }
 
 impl Call {
@@ -44,20 +48,13 @@ impl Call {
             Query::parse(context.uri().query().unwrap_or("")).map_err(|_| Rejection::MalformedQuery)?;
         let sources = Sources { operation, parts: context.parts(), query: &query };
         let values = sources.read().map_err(Rejection::Parameters)?;
-        Ok(Self { operation, values, checks_answers: false, context })
+        Ok(Self { operation, values, context })
     }
 
-    /// The same, checking what is answered as well.
+    /// The operation.
     #[must_use]
-    pub fn checking_answers(mut self, check: bool) -> Self {
-        self.checks_answers = check;
-        self
-    }
-
-    /// Whether answers are checked by their schema.
-    #[must_use]
-    pub fn checks_answers(&self) -> bool {
-        self.checks_answers
+    pub const fn operation(&self) -> &'static Operation {
+        self.operation
     }
 
     /// What is known beside parameters and body.
@@ -88,25 +85,20 @@ impl Call {
         }
     }
 
-    /// A model from a JSON body, valid, and the fields that nobody declared.
+    /// A model from a JSON body, valid.
     ///
     /// # Errors
     /// [`Rejection::NotJson`], [`Rejection::Invalid`] or [`Rejection::Unrepresentable`].
-    pub fn json<T: Contract>(&self) -> Result<(T, Vec<String>), Rejection> {
-        let value = T::parse_valid(self.context.body())?;
-        let undeclared = value.undeclared(UNDECLARED_LIMIT);
-        Ok((value, undeclared))
+    pub fn json<T: Contract>(&self) -> Result<T, Rejection> {
+        Ok(T::parse_valid(self.context.body())?)
     }
 
     /// The same for a body that may be missing.
     ///
     /// # Errors
     /// As [`Call::json`].
-    pub fn optional_json<T: Contract>(&self) -> Result<(Option<T>, Vec<String>), Rejection> {
-        if self.context.body().is_empty() {
-            return Ok((None, Vec::new()));
-        }
-        self.json().map(|(value, undeclared)| (Some(value), undeclared))
+    pub fn optional_json<T: Contract>(&self) -> Result<Option<T>, Rejection> {
+        self.present().map(|_| self.json()).transpose()
     }
 
     /// A JSON or form body whose type is no model: a list, a plain value, any JSON.
@@ -124,7 +116,7 @@ impl Call {
             _ => Json::parse(bytes).map_err(|_| Rejection::NotJson)?,
         };
         if let Some(validator) = content.and_then(|content| content.validator) {
-            validator().validate(&json).map_err(Rejection::Invalid)?;
+            validator.validate(&json).map_err(Rejection::Invalid)?;
         }
         typed(&json).ok_or(Rejection::Unrepresentable)
     }
@@ -148,8 +140,10 @@ impl Call {
             Some(Format::Multipart(rows)) => rows,
             _ => &[],
         };
-        let boundary =
-            self.context.header(CONTENT_TYPE.as_str()).and_then(|line| attribute(line, "boundary"));
+        let boundary = self
+            .context
+            .header(CONTENT_TYPE.as_str())
+            .and_then(|line| MediaType::of(line).parameter("boundary"));
         let fields = boundary.and_then(|boundary| parse(self.context.body(), &boundary));
         let fields = fields.ok_or(Rejection::NotJson)?;
         let object = settle(rows, &fields, content.and_then(|content| content.validator))

@@ -10,27 +10,27 @@ use std::sync::Arc;
 use axum::body::{Body, HttpBody};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{Method, StatusCode, header, request::Parts};
 
-use super::{Answer, Call, Context, Outcome, Rejection, Router, media};
+use super::{Answer, BrokenAnswer, Call, Context, Outcome, Rejection, Router, media};
 use crate::operation::{Lookup, Operation, Operations};
-use crate::violation::Violations;
 
 /// What a router needs to know beside its service.
 #[derive(Clone)]
 pub struct RouterOptions {
     /// Largest request body in bytes. Default 2 MiB.
     pub body_limit: usize,
-    /// Whether answers are checked by their schema as well; one that breaks it is not sent,
-    /// the caller gets [`Rejection::Internal`]. Costs time: default in debug builds only.
-    pub check_answers: bool,
+    /// Which answers are checked by the contract as well; one that breaks it is not sent, the
+    /// caller gets [`Rejection::BrokenAnswer`]. Costs time: default in debug builds only.
+    pub check_answers: CheckAnswers,
     /// Told what the caller is not told.
     pub on_event: Option<Hook>,
 }
 
 impl Default for RouterOptions {
     fn default() -> Self {
-        Self { body_limit: 2 * 1024 * 1024, check_answers: cfg!(debug_assertions), on_event: None }
+        let check_answers = if cfg!(debug_assertions) { CheckAnswers::All } else { CheckAnswers::None };
+        Self { body_limit: 2 * 1024 * 1024, check_answers, on_event: None }
     }
 }
 
@@ -45,6 +45,37 @@ impl fmt::Debug for RouterOptions {
     }
 }
 
+/// Which answers are checked.
+#[derive(Clone)]
+pub enum CheckAnswers {
+    /// None.
+    None,
+    /// Every one.
+    All,
+    /// Those of calls that this says: one in a hundred, those of one operation.
+    Of(Arc<dyn Fn(&Context) -> bool + Send + Sync>),
+}
+
+impl CheckAnswers {
+    fn of(&self, context: &Context) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Of(decide) => decide(context),
+        }
+    }
+}
+
+impl fmt::Debug for CheckAnswers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::All => "All",
+            Self::Of(_) => "Of",
+        })
+    }
+}
+
 /// Told of an [`Event`] and the call in which it happened.
 pub type Hook = Arc<dyn Fn(&Context, Event<'_>) + Send + Sync>;
 
@@ -54,26 +85,28 @@ pub type Hook = Arc<dyn Fn(&Context, Event<'_>) + Send + Sync>;
 pub enum Event<'a> {
     /// A handler, or `reject`, panicked. The message is the panic hook's.
     Panicked,
-    /// An answer broke its schema and was not sent.
-    BrokenAnswer(&'a Violations),
+    /// An answer broke the contract and was not sent.
+    BrokenAnswer(&'a BrokenAnswer),
 }
 
 /// A call on its way.
-pub type Handling = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub type Handling<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// Reads a request, calls the service's method, writes the answer.
-pub type Handler<S> = fn(Arc<S>, Call) -> Handling;
+pub type Handler<S> = for<'a> fn(&'a S, &'a Call) -> Handling<'a>;
 
 /// The service's `reject`.
 pub type Reject<S> = fn(&S, &Context, Rejection) -> Response;
 
-/// The operations of a service with their handlers; [`Endpoints::into_router`] serves them.
+/// The operations of a service; [`Endpoints::into_router`] serves them, and whoever puts steps of
+/// its own between has each step by itself: [`Endpoints::route`], [`Endpoints::body`],
+/// [`Call::new`], the generated `Incoming`, [`Endpoints::answer`], [`Endpoints::rejected`].
 pub struct Endpoints<S> {
     service: Arc<S>,
     operations: Operations,
     options: RouterOptions,
     reject: Reject<S>,
-    handlers: HashMap<&'static str, Handler<S>>,
+    handler: Handler<S>,
     /// For webhooks: the path of each, by its id.
     addresses: Option<HashMap<&'static str, String>>,
 }
@@ -85,17 +118,22 @@ impl<S> fmt::Debug for Endpoints<S> {
 }
 
 impl<S: Send + Sync + 'static> Endpoints<S> {
-    /// No handlers yet: every operation is [`Rejection::NotImplemented`].
+    /// All operations of a table, which `handler` tells apart.
     #[must_use]
-    pub fn new(service: Arc<S>, operations: Operations, options: RouterOptions, reject: Reject<S>) -> Self {
-        Self { service, operations, options, reject, handlers: HashMap::new(), addresses: None }
+    pub fn new(
+        service: Arc<S>,
+        operations: Operations,
+        options: RouterOptions,
+        reject: Reject<S>,
+        handler: Handler<S>,
+    ) -> Self {
+        Self { service, operations, options, reject, handler, addresses: None }
     }
 
-    /// The same with one more handler.
+    /// The service.
     #[must_use]
-    pub fn on(mut self, operation: &'static Operation, handler: Handler<S>) -> Self {
-        self.handlers.insert(operation.id, handler);
-        self
+    pub fn service(&self) -> &S {
+        &self.service
     }
 
     /// The same for webhooks: each at the path that `path` gives for it, compared as a whole,
@@ -139,23 +177,39 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         let bytes = self.body(operation, context.parts(), body).await?;
         *context = context.with_body(bytes);
         let call = Call::new(operation, context.clone())?;
-        let handler = self.handlers.get(operation.id).ok_or(Rejection::NotImplemented)?;
-        let call = call.checking_answers(self.options.check_answers);
-        let answer = match caught(handler(Arc::clone(&self.service), call)).await {
-            Some(outcome) => outcome?,
-            None => {
-                self.report(context, Event::Panicked);
-                return Err(Rejection::Internal);
-            }
-        };
-        if let Some(violations) = &answer.violations {
-            self.report(context, Event::BrokenAnswer(violations));
-            return Err(Rejection::Internal);
-        }
-        Ok(written(answer))
+        let handling = catch_unwind(AssertUnwindSafe(|| (self.handler)(&self.service, &call))).ok();
+        self.answer(context, handling).await.map(Answer::into_response)
     }
 
-    fn route(&self, parts: &Parts) -> Result<&'static Operation, Rejection> {
+    /// The answer of a call that is on its way: a panic is [`Rejection::Internal`], an answer that
+    /// is checked and breaks the contract [`Rejection::BrokenAnswer`]. `None` is a panic too.
+    ///
+    /// # Errors
+    /// Those, and what the handler itself rejects.
+    pub async fn answer(&self, context: &Context, handling: Option<Handling<'_>>) -> Outcome {
+        let outcome = match handling {
+            Some(handling) => caught(handling).await,
+            None => None,
+        };
+        let Some(outcome) = outcome else {
+            self.report(context, Event::Panicked);
+            return Err(Rejection::Internal);
+        };
+        let answer = outcome?;
+        if let Some(operation) = context.operation().filter(|_| self.options.check_answers.of(context))
+            && let Err(broken) = answer.check(operation)
+        {
+            self.report(context, Event::BrokenAnswer(&broken));
+            return Err(Rejection::BrokenAnswer(Box::new(broken)));
+        }
+        Ok(answer)
+    }
+
+    /// The operation of a request.
+    ///
+    /// # Errors
+    /// [`Rejection::NotFound`] or [`Rejection::MethodNotAllowed`].
+    pub fn route(&self, parts: &Parts) -> Result<&'static Operation, Rejection> {
         if let Some(addresses) = &self.addresses {
             return self.webhook(addresses, parts);
         }
@@ -187,7 +241,11 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         }
     }
 
-    async fn body(&self, operation: &Operation, parts: &Parts, body: Body) -> Result<Bytes, Rejection> {
+    /// The bytes of a body, as far as the operation reads one.
+    ///
+    /// # Errors
+    /// [`Rejection::UnsupportedMediaType`], [`Rejection::TooLarge`] or [`Rejection::Incomplete`].
+    pub async fn body(&self, operation: &Operation, parts: &Parts, body: Body) -> Result<Bytes, Rejection> {
         let Some(expected) = &operation.body else { return Ok(Bytes::new()) };
         let is_empty = HttpBody::is_end_stream(&body);
         let untyped = !parts.headers.contains_key(header::CONTENT_TYPE);
@@ -199,7 +257,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         read(body, self.options.body_limit).await
     }
 
-    fn rejected(&self, context: &Context, rejection: Rejection) -> Response {
+    /// The service's answer to what failed, whatever it does itself.
+    pub fn rejected(&self, context: &Context, rejection: Rejection) -> Response {
         let reject = || (self.reject)(&self.service, context, rejection);
         catch_unwind(AssertUnwindSafe(reject)).unwrap_or_else(|_| {
             self.report(context, Event::Panicked);
@@ -235,7 +294,7 @@ async fn read(mut body: Body, limit: usize) -> Result<Bytes, Rejection> {
 
 /// Runs a call to its end; `None` when it panicked. What it held is dropped, so nothing is
 /// seen half-changed but what the service itself shares.
-async fn caught(mut handling: Handling) -> Option<Outcome> {
+async fn caught(mut handling: Handling<'_>) -> Option<Outcome> {
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Some),
         Err(_) => std::task::Poll::Ready(None),
@@ -243,23 +302,9 @@ async fn caught(mut handling: Handling) -> Option<Outcome> {
     .await
 }
 
-fn written(answer: Answer) -> Response {
-    let mut response = Response::new(Body::from(answer.body));
-    *response.status_mut() = answer.status;
-    *response.headers_mut() = answer.headers;
-    if !answer.media_type.is_empty() {
-        // A media range names no type; the handler's own header is asked for there.
-        let media_type =
-            if answer.media_type.contains('*') { "application/octet-stream" } else { answer.media_type };
-        if let Ok(value) = HeaderValue::from_str(media_type) {
-            response.headers_mut().entry(header::CONTENT_TYPE).or_insert(value);
-        }
-    }
-    response
-}
-
 /// RFC 9110, 9.3.2: the headers of `GET`, its length included, without the content.
-fn without_body(mut response: Response) -> Response {
+#[must_use]
+pub fn without_body(mut response: Response) -> Response {
     let body = std::mem::take(response.body_mut());
     if let Some(length @ 1..) = HttpBody::size_hint(&body).exact() {
         response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(length.into());

@@ -2,28 +2,24 @@
 
 use http::{HeaderMap, header};
 
+use crate::media::MediaType;
 use crate::operation::{Body, Format};
 
 /// Whether a body of this type is what the operation reads. Parameters such as `boundary`
-/// do not matter, but `charset` does where text is read: everything here is UTF-8.
-pub(super) fn accepts(body: &Body, headers: &HeaderMap) -> bool {
+/// do not matter, but `charset` does where text is read: everything here is UTF-8. Two
+/// `Content-Type` headers are none.
+#[must_use]
+pub fn accepts(body: &Body, headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return false };
     let Ok(line) = line.to_str() else { return false };
     let Some(content) = body.of(line) else { return false };
-    let is_text = !matches!(content.format, Format::Bytes | Format::Multipart(_));
-    let mut parameters = line.split(';').skip(1).map(str::trim);
-    !is_text || parameters.all(|parameter| !is_other_charset(parameter))
-}
-
-fn is_other_charset(parameter: &str) -> bool {
-    match parameter.split_once('=') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
-            let value = value.trim().trim_matches('"');
-            !["utf-8", "utf8", "us-ascii"].iter().any(|known| known.eq_ignore_ascii_case(value))
-        }
-        _ => false,
+    if matches!(content.format, Format::Bytes | Format::Multipart(_)) {
+        return true;
     }
+    let charset = MediaType::of(line).parameter("charset");
+    charset
+        .is_none_or(|own| ["utf-8", "utf8", "us-ascii"].iter().any(|known| known.eq_ignore_ascii_case(&own)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::BrokenAnswer;
 use crate::Rejected;
 use crate::parameters::{Fault, Missing};
 use crate::violation::Violations;
@@ -46,8 +47,10 @@ pub enum Rejection {
     Unrepresentable,
     /// The service does not offer this operation.
     NotImplemented,
-    /// The handler panicked, or its answer broke the contract.
+    /// The handler panicked, or its answer has no JSON form.
     Internal,
+    /// The handler's answer broke the contract, and answers are checked: it was not sent.
+    BrokenAnswer(Box<BrokenAnswer>),
 }
 
 /// Where something is wrong, and which keyword says so.
@@ -106,7 +109,7 @@ impl Rejection {
             | Self::Invalid(_)
             | Self::Unrepresentable => 400,
             Self::NotImplemented => 501,
-            Self::Internal => 500,
+            Self::Internal | Self::BrokenAnswer(_) => 500,
         }
     }
 }
@@ -147,6 +150,7 @@ impl fmt::Display for Rejection {
             Self::Unrepresentable => f.write_str("the body holds a value beyond what is supported"),
             Self::NotImplemented => f.write_str("this operation is not offered"),
             Self::Internal => f.write_str("the service failed"),
+            Self::BrokenAnswer(_) => f.write_str("the service's answer broke the contract"),
         }
     }
 }

@@ -14,7 +14,7 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::contract::{ReportUndeclared, Undeclared};
-use crate::operation::{self, Format, Operation, Operations};
+use crate::operation::{self, Format, Operation, Operations, Statuses};
 use crate::parameters::{Location, Parameter, Scalar, Shape, Style};
 use crate::read::Read;
 use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator};
@@ -103,7 +103,7 @@ static ALL: &[Operation] = &[
                 style: Style::Form,
                 explode: true,
                 shape: Shape::Scalar(Scalar::Number),
-                validator: Some(|| Validator::new(&TABLES, SchemaId(2))),
+                validator: Some(Validator::new(&TABLES, SchemaId(2))),
                 ..Parameter::QUERY
             },
         ],
@@ -113,10 +113,10 @@ static ALL: &[Operation] = &[
                 media_type: "application/json",
                 format: Format::Json,
                 schema: "test#/pet",
-                validator: Some(|| Pet::VALIDATOR),
+                validator: Some(Pet::VALIDATOR),
             }],
         }),
-        success: &[200],
+        responses: PET_ANSWERS,
         ..Operation::NONE
     },
     Operation { id: "pets_read", method: "GET", parameters: &[], body: None, ..PLAIN },
@@ -135,52 +135,87 @@ const PLAIN: Operation = Operation {
     deprecated: false,
     parameters: &[],
     body: None,
-    success: &[200],
+    responses: PET_ANSWERS,
     ..Operation::NONE
 };
 
-const NOTE: operation::Body = operation::Body {
-    required: false,
-    content: &[operation::Content {
-        media_type: "text/plain",
-        format: Format::Text,
-        schema: "",
-        validator: None,
-    }],
+const fn answer(
+    statuses: Statuses,
+    outcome: operation::Outcome,
+    content: &'static [operation::Content],
+) -> operation::Response {
+    operation::Response { statuses, outcome, content }
+}
+
+const PET: operation::Content = operation::Content {
+    media_type: "application/json",
+    format: Format::Json,
+    schema: "test#/pet",
+    validator: Some(Pet::VALIDATOR),
 };
+
+const PET_ANSWERS: &[operation::Response] = &[
+    answer(Statuses::Code(200), operation::Outcome::Success, const { &[PET, PLAIN_TEXT] }),
+    answer(
+        Statuses::Default,
+        operation::Outcome::Refusal,
+        &[operation::Content { media_type: "application/problem+json", ..PET }],
+    ),
+];
+
+const PLAIN_TEXT: operation::Content =
+    operation::Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None };
+
+const NOTE: operation::Body = operation::Body { required: false, content: &[PLAIN_TEXT] };
 
 struct PetWrite {
     limit: Option<i64>,
     body: Pet,
-    undeclared: Vec<String>,
-    context: Context,
 }
 
 impl Request for PetWrite {
     const OPERATION: &'static Operation = &ALL[0];
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         let _key: String = call.parameter(0)?;
-        Ok(Self { limit: call.optional(1)?, body, undeclared, context: call.context() })
+        Ok(Self { limit: call.optional(1)?, body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        self.body.undeclared(limit)
     }
 }
 
 struct Pets;
 
 impl Pets {
-    async fn pet_write(&self, request: PetWrite) -> Result<Pet, Refusal<Pet>> {
+    async fn pet_write(&self, request: PetWrite, context: Context) -> Result<Pet, Refusal<Pet>> {
+        let undeclared = request.undeclared(9).join(" ");
         let mut pet = request.body;
         let name = pet.0.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
         match name.as_str() {
             "panic" => std::panic::resume_unwind(Box::new("a handler's own fault")),
             "taken" => return Err(Refusal::new(StatusCode::CONFLICT, pet)),
             "none" => return Err(Rejection::NotFound.into()),
+            "again" => {
+                let mut answer = written("{ \"name\" :\"Rex\"}");
+                answer.status = StatusCode::OK;
+                return Err(Refusal::written(answer));
+            }
+            "moved" => {
+                let answer = Answer { status: StatusCode::FOUND, ..written("{}") };
+                return Err(Refusal::written(answer));
+            }
+            "media" => {
+                let mut answer = written("{}");
+                answer.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+                return Err(Refusal::written(answer));
+            }
             "break" => pet.0.insert("name".to_owned(), Json::Null),
-            _ => pet.0.insert("undeclared".to_owned(), Json::String(request.undeclared.join(" "))),
+            _ => pet.0.insert("undeclared".to_owned(), Json::String(undeclared)),
         };
         pet.0.insert("limit".to_owned(), Json::String(format!("{:?}", request.limit)));
-        let agent = request.context.header("user-agent").unwrap_or("-").to_owned();
+        let agent = context.header("user-agent").unwrap_or("-").to_owned();
         pet.0.insert("agent".to_owned(), Json::String(agent));
         Ok(pet)
     }
@@ -202,32 +237,37 @@ impl Pets {
     }
 }
 
+fn written(body: &'static str) -> Answer {
+    let headers = [(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    Answer {
+        status: StatusCode::OK,
+        headers: HeaderMap::from_iter(headers),
+        body: Bytes::from_static(body.as_bytes()),
+    }
+}
+
 fn router(options: RouterOptions) -> Router {
     const TABLE: Operations = Operations::new(ALL, &[2, 0, 1]);
-    Endpoints::new(Arc::new(Pets), TABLE, options, Pets::reject)
-        .on(&ALL[0], |service, call| {
-            Box::pin(async move {
-                match service.pet_write(PetWrite::read(&call)?).await {
-                    Ok(body) => call.answer_json(200, "application/json", Reply::new(body)),
-                    Err(refusal) => call.answer_json(500, "application/problem+json", refusal.into_reply()?),
+    const JSON: &str = "application/json";
+    Endpoints::new(Arc::new(Pets), TABLE, options, Pets::reject, |service, call| {
+        Box::pin(async move {
+            match call.operation().id {
+                "pet_write" => match service.pet_write(PetWrite::read(call)?, call.context()).await {
+                    Ok(body) => call.answer_json(200, JSON, Reply::new(body)),
+                    Err(refusal) => call.refuse(refusal, |reply| call.answer_json(500, JSON, reply)),
+                },
+                "pets_read" => match service.pets_read().await {
+                    Ok(body) => call.answer_json(200, JSON, Reply::new(body)),
+                    Err(refusal) => call.refuse(refusal, |reply| call.answer_json(500, JSON, reply)),
+                },
+                _ => {
+                    let text = call.optional_text()?.unwrap_or("nothing".to_owned());
+                    call.answer_bytes(200, "text/plain", Reply::new(text))
                 }
-            })
+            }
         })
-        .on(&ALL[1], |service, call| {
-            Box::pin(async move {
-                match service.pets_read().await {
-                    Ok(body) => call.answer_json(200, "application/json", Reply::new(body)),
-                    Err(refusal) => call.answer_json(500, "", refusal.into_reply()?),
-                }
-            })
-        })
-        .on(&ALL[2], |_, call| {
-            Box::pin(async move {
-                let text = call.optional_text()?.unwrap_or("nothing".to_owned());
-                call.answer_bytes(200, "text/plain", Reply::new(text))
-            })
-        })
-        .into_router()
+    })
+    .into_router()
 }
 
 fn write(body: &str) -> HttpRequest<Body> {
@@ -239,7 +279,7 @@ fn write(body: &str) -> HttpRequest<Body> {
 }
 
 async fn ask(request: HttpRequest<Body>) -> String {
-    let options = RouterOptions { body_limit: 100, check_answers: true, on_event: None };
+    let options = RouterOptions { body_limit: 100, check_answers: CheckAnswers::All, on_event: None };
     let response = router(options).oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let media = response.headers().get("content-type").map(|v| v.to_str().unwrap().to_owned());
@@ -329,11 +369,32 @@ async fn refusals_and_failures_have_one_way_out() {
     assert_eq!(ask(write(r#"{"name":"taken"}"#)).await, refused);
     assert_eq!(ask(write(r#"{"name":"none"}"#)).await, "404 - pet_write: no such path");
     assert_eq!(ask(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: the service failed");
-    assert_eq!(ask(write(r#"{"name":"break"}"#)).await, "500 - pet_write: the service failed");
+    let broken = "500 - pet_write: the service's answer broke the contract";
+    for name in ["break", "moved", "media"] {
+        assert_eq!(ask(write(&format!(r#"{{"name":"{name}"}}"#))).await, broken, "{name}");
+    }
     let get = HttpRequest::get("/pets").body(Body::empty()).unwrap();
     assert_eq!(ask(get).await, "501 - pets_read: this operation is not offered");
     let get = HttpRequest::get("/x").header("x-break", "1").body(Body::empty()).unwrap();
     assert_eq!(ask(get).await, "500 - ");
+}
+
+/// A repetition gets the bytes that the first attempt got, to the space.
+#[tokio::test]
+async fn what_was_written_before_is_sent_byte_for_byte() {
+    assert_eq!(ask(write(r#"{"name":"again"}"#)).await, r#"200 application/json { "name" :"Rex"}"#);
+}
+
+/// Which answers are checked is decided call by call.
+#[tokio::test]
+async fn answers_of_some_calls_are_checked() {
+    let of = |context: &Context| context.header("x-check").is_some();
+    let options = RouterOptions { check_answers: CheckAnswers::Of(Arc::new(of)), ..RouterOptions::default() };
+    let router = router(options);
+    let mut request = write(r#"{"name":"break"}"#);
+    assert_eq!(router.clone().oneshot(write(r#"{"name":"break"}"#)).await.unwrap().status(), 200);
+    request.headers_mut().insert("x-check", HeaderValue::from_static("1"));
+    assert_eq!(router.oneshot(request).await.unwrap().status(), 500);
 }
 
 #[tokio::test]
@@ -363,11 +424,14 @@ async fn the_hook_hears_what_the_caller_does_not() {
     let options = RouterOptions {
         on_event: Some(Arc::new(move |_: &Context, event: Event<'_>| {
             ears.lock().unwrap().push(match event {
-                Event::BrokenAnswer(violations) => violations.iter().map(|v| v.pointer.clone()).collect(),
+                Event::BrokenAnswer(BrokenAnswer::Body(_, violations)) => {
+                    violations.iter().map(|v| v.pointer.clone()).collect()
+                }
+                Event::BrokenAnswer(other) => format!("{other:?}"),
                 Event::Panicked => "panic".to_owned(),
             });
         })),
-        check_answers: true,
+        check_answers: CheckAnswers::All,
         ..RouterOptions::default()
     };
     let router = router(options);

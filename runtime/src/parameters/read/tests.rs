@@ -8,7 +8,7 @@ static TABLES: Tables = Tables {
     resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
 };
 
-fn number() -> Validator {
+const fn number() -> Validator {
     Validator::new(&TABLES, SchemaId(0))
 }
 
@@ -97,7 +97,7 @@ fn all_faults_are_reported_in_order() {
     const P: &[Parameter] = &[
         Parameter { required: true, ..parameter("a/b", Location::Header, Style::Simple, TEXT) },
         Parameter {
-            validator: Some(number),
+            validator: Some(number()),
             ..parameter("limit", Location::Query, Style::Form, Shape::Scalar(Scalar::Number))
         },
     ];

@@ -3,8 +3,14 @@
 //! The client: one method for each operation.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::operations::OperationId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The client of Dock, version 1.0.0.
 ///
@@ -38,6 +44,12 @@ impl Client {
         self.core.base_url()
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// `GET /berths/{berth}`.
     ///
     /// # Arguments
@@ -49,16 +61,31 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn read_berth(
-        &self,
-        berth: i64,
-    ) -> Result<Answer<super::types::Berth>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::ReadBerth.operation())
-            .path("berth", berth)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
+    pub fn read_berth(&self, berth: i64) -> Calling<'_, super::calls::ReadBerthCall> {
+        self.core.send(super::calls::ReadBerthCall::of(&self.core, berth))
+    }
+}
+
+impl super::calls::ReadBerthCall {
+    fn of(core: &Core, berth: i64) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, berth)
+            .accept("application/json, application/problem+json")
+    }
+}
+
+impl Call for super::calls::ReadBerthCall {
+    const OPERATION: &'static Operation = OperationId::ReadBerth.operation();
+
+    type Success = super::types::Berth;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, self.berth)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             200 => response.json(),
             400..=599 => response.refusal(),

@@ -2,7 +2,9 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Operation, Operations};
+use ::contract_runtime::operation::{
+    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+};
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 /// Every operation, in the order of the contract.
@@ -16,17 +18,43 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "berth",
                 shape: Shape::Scalar(Scalar::Number),
-                validator: Some(|| super::schemas::validator(0)),
+                validator: Some(super::schemas::validator(0)),
                 ..Parameter::PATH
             },
         ],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(1)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(2)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -47,5 +75,11 @@ impl OperationId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }

@@ -6,6 +6,9 @@
 //!
 //! * `openapi.yaml` sha256 15112df1fde0497d
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod calls;
+
 #[cfg(feature = "client")]
 pub mod client;
 

@@ -5,12 +5,12 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::operations::{OperationId, TABLE};
 
-/// Why most operations refuse: the contract's problem with its status.
+/// Why most operations refuse: what the contract gives for it, with its status.
 pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What this contract's server does, one method per operation.
@@ -27,9 +27,10 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /berths/{berth}`
     fn read_berth(
         &self,
-        request: ReadBerth,
+        call: super::calls::ReadBerthCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::Berth, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -38,43 +39,87 @@ pub trait Service: Send + Sync + 'static {
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            ReadBerth::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.read_berth(ReadBerth::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .into_router()
+    endpoints(service, options).into_router()
 }
 
-/// What `GET /berths/{berth}` is asked.
-#[derive(Clone, Debug)]
-pub struct ReadBerth {
-    /// Path parameter `berth`.
-    pub berth: i64,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+    Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    )
 }
 
-impl Request for ReadBerth {
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `GET /berths/{berth}`
+    ReadBerth(super::calls::ReadBerthCall),
+}
+
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match OperationId::of(call.operation()) {
+            Some(OperationId::ReadBerth) => Request::read(call).map(Self::ReadBerth),
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> OperationId {
+        match self {
+            Self::ReadBerth(_) => OperationId::ReadBerth,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        {
+            let _ = limit;
+            Vec::new()
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::ReadBerth(request) => {
+                Box::pin(async move {
+                    match service.read_berth(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Request for super::calls::ReadBerthCall {
     const OPERATION: &'static Operation = OperationId::ReadBerth.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            berth: call.parameter(0)?,
-            context: call.context(),
-        })
+        Ok(Self { berth: call.parameter(0)? })
     }
 }

@@ -3,8 +3,14 @@
 //! The client: one method for each operation.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::operations::OperationId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The client of Yard, version 2.1.
 ///
@@ -38,30 +44,27 @@ impl Client {
         self.core.base_url()
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// `GET /hulls`.
     ///
     /// # Arguments
     ///
-    /// * `limit`: `limit` in the query, at most 100; more than 0.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn list_hulls(
+    pub fn list_hulls(
         &self,
-        limit: Option<&super::types::Limit>,
-    ) -> Result<Answer<super::types::Page>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::ListHulls.operation())
-            .query("limit", limit)
-            .accept("application/json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::ListHulls,
+    ) -> Calling<'_, super::calls::ListHullsCall> {
+        self.core.send(super::calls::ListHullsCall::of(&self.core, &options))
     }
 
     /// `POST /hulls`.
@@ -74,15 +77,59 @@ impl Client {
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn add_hull(
+    pub fn add_hull(
         &self,
         body: &super::types::Hull,
-    ) -> Result<Answer<()>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::AddHull.operation())
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
+    ) -> Calling<'_, super::calls::AddHullCall> {
+        self.core.send(super::calls::AddHullCall::of(&self.core, body))
+    }
+}
+
+impl super::calls::ListHullsCall {
+    fn of(core: &Core, options: &super::calls::ListHulls) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.limit)
+            .accept("application/json")
+    }
+}
+
+impl Call for super::calls::ListHullsCall {
+    const OPERATION: &'static Operation = OperationId::ListHulls.operation();
+
+    type Success = super::types::Page;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::AddHullCall {
+    fn of(core: &Core, body: &super::types::Hull) -> Request {
+        core.request(Self::OPERATION).json("application/json", body)
+    }
+}
+
+impl Call for super::calls::AddHullCall {
+    const OPERATION: &'static Operation = OperationId::AddHull.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             201 => response.nothing(),
             _ => response.undocumented(),

@@ -2,7 +2,9 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::operation::{
+    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+};
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 /// Every operation, in the order of the contract.
@@ -16,17 +18,31 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Number),
-                validator: Some(|| super::schemas::validator(2)),
+                validator: Some(super::schemas::validator(2)),
                 ..Parameter::QUERY
             },
         ],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(3)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -38,6 +54,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -47,11 +64,17 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(4)),
+                    validator: Some(super::schemas::validator(4)),
                 },
             ],
         }),
-        success: &[201],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(201),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -74,5 +97,11 @@ impl OperationId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }

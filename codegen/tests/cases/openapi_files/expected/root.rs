@@ -10,6 +10,9 @@
 //! * `schemas/hull.yaml` sha256 db8b8672ccc07d5b
 //! * `schemas/page.schema.json` sha256 207a5335050f809d
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod calls;
+
 #[cfg(feature = "client")]
 pub mod client;
 

@@ -5,13 +5,10 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::operations::{OperationId, TABLE};
-
-/// Why most operations refuse: the contract's problem with its status.
-pub type Refusal = ::contract_runtime::server::Refusal<()>;
 
 /// What this contract's server does, one method per operation.
 ///
@@ -27,17 +24,19 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /hulls`
     fn list_hulls(
         &self,
-        request: ListHulls,
-    ) -> impl Future<Output = Result<super::types::Page, Refusal>> + Send {
-        runtime::not_implemented(request)
+        call: super::calls::ListHullsCall,
+        context: Context,
+    ) -> impl Future<Output = Result<super::types::Page, runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /hulls`
     fn add_hull(
         &self,
-        request: AddHull,
-    ) -> impl Future<Output = Result<(), Refusal>> + Send {
-        runtime::not_implemented(request)
+        call: super::calls::AddHullCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -46,70 +45,112 @@ pub trait Service: Send + Sync + 'static {
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            ListHulls::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.list_hulls(ListHulls::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
+    endpoints(service, options).into_router()
+}
+
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+    Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    )
+}
+
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `GET /hulls`
+    ListHulls(super::calls::ListHullsCall),
+    /// `POST /hulls`
+    AddHull(super::calls::AddHullCall),
+}
+
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match OperationId::of(call.operation()) {
+            Some(OperationId::ListHulls) => Request::read(call).map(Self::ListHulls),
+            Some(OperationId::AddHull) => Request::read(call).map(Self::AddHull),
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> OperationId {
+        match self {
+            Self::ListHulls(_) => OperationId::ListHulls,
+            Self::AddHull(_) => OperationId::AddHull,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::AddHull(call) => call.undeclared(limit),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::ListHulls(request) => {
+                Box::pin(async move {
+                    match service.list_hulls(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
                     }
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            AddHull::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.add_hull(AddHull::read(&call)?).await {
-                    Ok(()) => call.answer_empty(201, Reply::new(())),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .into_router()
+                })
+            }
+            Self::AddHull(request) => {
+                Box::pin(async move {
+                    match service.add_hull(request, call.context()).await {
+                        Ok(()) => call.answer_empty(201, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+        }
+    }
 }
 
-/// What `GET /hulls` is asked.
-#[derive(Clone, Debug)]
-pub struct ListHulls {
-    /// Query parameter `limit`.
-    pub limit: Option<super::types::Limit>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ListHulls {
+impl Request for super::calls::ListHullsCall {
     const OPERATION: &'static Operation = OperationId::ListHulls.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            limit: call.optional(0)?,
-            context: call.context(),
+            options: super::calls::ListHulls {
+                limit: call.optional(0)?,
+            },
         })
     }
 }
 
-/// What `POST /hulls` is asked.
-#[derive(Clone, Debug)]
-pub struct AddHull {
-    /// The body.
-    pub body: super::types::Hull,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for AddHull {
+impl Request for super::calls::AddHullCall {
     const OPERATION: &'static Operation = OperationId::AddHull.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }

@@ -3,8 +3,14 @@
 //! The client: one method for each operation.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::operations::OperationId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The client of Fleet, version 1.2.
 ///
@@ -38,6 +44,12 @@ impl Client {
         self.core.base_url()
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Reads a ship.
     ///
     /// `GET /ships/{shipId}`, needs `fleet.read`.
@@ -45,9 +57,7 @@ impl Client {
     /// # Arguments
     ///
     /// * `ship_id`: `shipId` in the path, 1 to 4 characters.
-    /// * `x_trace`: `X-Trace` header, at most 8 characters.
-    /// * `depth`: `depth` in the query, 0 to 3.
-    /// * `with`: `with` in the query.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
@@ -55,27 +65,12 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn read_ship(
+    pub fn read_ship(
         &self,
         ship_id: &super::types::ShipId,
-        x_trace: Option<&str>,
-        depth: Option<i64>,
-        with: &[&super::types::ReadShipWithItem],
-    ) -> Result<Answer<super::types::Ship>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::ReadShip.operation())
-            .path("shipId", ship_id)
-            .header("X-Trace", x_trace)
-            .query("depth", depth)
-            .query("with", with)
-            .accept("application/json, application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::ReadShip,
+    ) -> Calling<'_, super::calls::ReadShipCall> {
+        self.core.send(super::calls::ReadShipCall::of(&self.core, ship_id, &options))
     }
 
     /// `DELETE /ships/{shipId}`, needs `fleet.read` and `fleet.write`.
@@ -89,21 +84,11 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn scrap_ship(
+    pub fn scrap_ship(
         &self,
         ship_id: &super::types::ShipId,
-    ) -> Result<Answer<()>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::ScrapShip.operation())
-            .path("shipId", ship_id)
-            .accept("application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            204 => response.nothing(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::ScrapShipCall> {
+        self.core.send(super::calls::ScrapShipCall::of(&self.core, ship_id))
     }
 
     /// `POST /ships`, needs `fleet.write`.
@@ -117,16 +102,97 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn add_ship(
+    pub fn add_ship(
         &self,
         body: &super::types::NewShip,
-    ) -> Result<Answer<super::types::Ship>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::AddShip.operation())
+    ) -> Calling<'_, super::calls::AddShipCall> {
+        self.core.send(super::calls::AddShipCall::of(&self.core, body))
+    }
+}
+
+impl super::calls::ReadShipCall {
+    fn of(
+        core: &Core,
+        ship_id: &super::types::ShipId,
+        options: &super::calls::ReadShip,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, ship_id)
+            .argument(1, &options.x_trace)
+            .argument(2, &options.depth)
+            .argument(3, &options.with)
             .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
+    }
+}
+
+impl Call for super::calls::ReadShipCall {
+    const OPERATION: &'static Operation = OperationId::ReadShip.operation();
+
+    type Success = super::types::Ship;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.ship_id, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ScrapShipCall {
+    fn of(core: &Core, ship_id: &super::types::ShipId) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, ship_id)
+            .accept("application/problem+json")
+    }
+}
+
+impl Call for super::calls::ScrapShipCall {
+    const OPERATION: &'static Operation = OperationId::ScrapShip.operation();
+
+    type Success = ();
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.ship_id)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::AddShipCall {
+    fn of(core: &Core, body: &super::types::NewShip) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json, application/problem+json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::AddShipCall {
+    const OPERATION: &'static Operation = OperationId::AddShip.operation();
+
+    type Success = super::types::Ship;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             201 => response.json(),
             400..=599 => response.refusal(),

@@ -2,12 +2,14 @@
 
 //! The operations of the contract.
 
-use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::operation::{
+    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+};
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 const SHIP_ID_PARAMETER: Parameter = Parameter {
     name: "shipId",
-    validator: Some(|| super::schemas::validator(0)),
+    validator: Some(super::schemas::validator(0)),
     ..Parameter::PATH
 };
 
@@ -22,29 +24,67 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["fleet.read"]],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             SHIP_ID_PARAMETER,
             Parameter {
                 name: "X-Trace",
-                validator: Some(|| super::schemas::validator(1)),
+                validator: Some(super::schemas::validator(1)),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "depth",
                 shape: Shape::Scalar(Scalar::Number),
-                validator: Some(|| super::schemas::validator(2)),
+                validator: Some(super::schemas::validator(2)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "with",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(|| super::schemas::validator(3)),
+                validator: Some(super::schemas::validator(3)),
                 ..Parameter::QUERY
             },
         ],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(6)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(404),
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(7)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(10)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -56,10 +96,29 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["fleet.read", "fleet.write"]],
         idempotent: false,
+        repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[SHIP_ID_PARAMETER],
         body: None,
-        success: &[204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(10)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -71,6 +130,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["fleet.write"]],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -80,11 +140,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(8)),
+                    validator: Some(super::schemas::validator(8)),
                 },
             ],
         }),
-        success: &[201],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(201),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(9)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(10)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -111,6 +196,12 @@ impl OperationId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }
 

@@ -6,6 +6,9 @@
 //!
 //! * `input.json` sha256 ae241ecfe9a3f107
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod calls;
+
 #[cfg(feature = "client")]
 pub mod client;
 

@@ -5,12 +5,12 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::operations::{OperationId, TABLE};
 
-/// Why most operations refuse: the contract's problem with its status.
+/// Why most operations refuse: what the contract gives for it, with its status.
 pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What this contract's server does, one method per operation.
@@ -29,25 +29,28 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /ships/{shipId}`
     fn read_ship(
         &self,
-        request: ReadShip,
+        call: super::calls::ReadShipCall,
+        context: Context,
     ) -> impl Future<Output = Result<Reply<super::types::Ship>, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `DELETE /ships/{shipId}`
     fn scrap_ship(
         &self,
-        request: ScrapShip,
+        call: super::calls::ScrapShipCall,
+        context: Context,
     ) -> impl Future<Output = Result<(), Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /ships`
     fn add_ship(
         &self,
-        request: AddShip,
+        call: super::calls::AddShipCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::Ship, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -56,126 +59,154 @@ pub trait Service: Send + Sync + 'static {
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            ReadShip::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.read_ship(ReadShip::read(&call)?).await {
-                    Ok(reply) => call.answer_json(200, "application/json", reply),
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            ScrapShip::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.scrap_ship(ScrapShip::read(&call)?).await {
-                    Ok(()) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            AddShip::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.add_ship(AddShip::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(201, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .into_router()
+    endpoints(service, options).into_router()
 }
 
-/// What `GET /ships/{shipId}` is asked.
-#[derive(Clone, Debug)]
-pub struct ReadShip {
-    /// Path parameter `shipId`.
-    pub ship_id: super::types::ShipId,
-    /// Header `X-Trace`.
-    pub x_trace: Option<String>,
-    /// Query parameter `depth`.
-    pub depth: Option<i64>,
-    /// Query parameter `with`.
-    pub with: Option<Vec<super::types::ReadShipWithItem>>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+    Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    )
 }
 
-impl Request for ReadShip {
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `GET /ships/{shipId}`
+    ReadShip(super::calls::ReadShipCall),
+    /// `DELETE /ships/{shipId}`
+    ScrapShip(super::calls::ScrapShipCall),
+    /// `POST /ships`
+    AddShip(super::calls::AddShipCall),
+}
+
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match OperationId::of(call.operation()) {
+            Some(OperationId::ReadShip) => Request::read(call).map(Self::ReadShip),
+            Some(OperationId::ScrapShip) => Request::read(call).map(Self::ScrapShip),
+            Some(OperationId::AddShip) => Request::read(call).map(Self::AddShip),
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> OperationId {
+        match self {
+            Self::ReadShip(_) => OperationId::ReadShip,
+            Self::ScrapShip(_) => OperationId::ScrapShip,
+            Self::AddShip(_) => OperationId::AddShip,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::AddShip(call) => call.undeclared(limit),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::ReadShip(request) => {
+                Box::pin(async move {
+                    match service.read_ship(request, call.context()).await {
+                        Ok(reply) => call.answer_json(200, "application/json", reply),
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(404, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::ScrapShip(request) => {
+                Box::pin(async move {
+                    match service.scrap_ship(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::AddShip(request) => {
+                Box::pin(async move {
+                    match service.add_ship(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(201, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Request for super::calls::ReadShipCall {
     const OPERATION: &'static Operation = OperationId::ReadShip.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
             ship_id: call.parameter(0)?,
-            x_trace: call.optional(1)?,
-            depth: call.optional(2)?,
-            with: call.optional(3)?,
-            context: call.context(),
+            options: super::calls::ReadShip {
+                x_trace: call.optional(1)?,
+                depth: call.optional(2)?,
+                with: call.optional(3)?,
+            },
         })
     }
 }
 
-/// What `DELETE /ships/{shipId}` is asked.
-#[derive(Clone, Debug)]
-pub struct ScrapShip {
-    /// Path parameter `shipId`.
-    pub ship_id: super::types::ShipId,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ScrapShip {
+impl Request for super::calls::ScrapShipCall {
     const OPERATION: &'static Operation = OperationId::ScrapShip.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
             ship_id: call.parameter(0)?,
-            context: call.context(),
         })
     }
 }
 
-/// What `POST /ships` is asked.
-#[derive(Clone, Debug)]
-pub struct AddShip {
-    /// The body.
-    pub body: super::types::NewShip,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for AddShip {
+impl Request for super::calls::AddShipCall {
     const OPERATION: &'static Operation = OperationId::AddShip.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }

@@ -3,8 +3,14 @@
 //! The client: one method for each operation.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::operations::OperationId;
-pub use ::contract_runtime::client::{Answer, Bytes, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The client of Everything that an operation can be, version 1.0.0.
 ///
@@ -48,6 +54,12 @@ impl Client {
         self.core.base_url()
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Parameters of every place and style.
     ///
     /// `GET /find/{ids}/{range}/{tags}`.
@@ -57,66 +69,21 @@ impl Client {
     /// * `ids`: `ids` in the path.
     /// * `range`: `range` in the path.
     /// * `tags`: `tags` in the path.
-    /// * `joined`: `joined` in the query.
-    /// * `piped`: `piped` in the query.
-    /// * `spaced`: `spaced` in the query.
-    /// * `filter`: `filter` in the query.
-    /// * `range2`: `range2` in the query.
-    /// * `sku`: `sku` in the query.
-    /// * `workflow`: `workflow` in the query.
-    /// * `address`: `address` in the query.
-    /// * `query_where`: `where` in the query.
-    /// * `x_parts`: `X-Parts` header.
-    /// * `session`: `session` cookie.
-    /// * `seen`: `seen` cookie.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    #[expect(clippy::too_many_arguments, reason = "the contract has that many")]
-    pub async fn find(
+    pub fn find(
         &self,
-        ids: &[&str],
+        ids: &[impl AsRef<str> + ::serde::Serialize],
         range: &super::types::Range,
-        tags: &[&str],
-        joined: &[&str],
-        piped: &[i64],
-        spaced: &[&str],
-        filter: Option<&super::types::Filter>,
-        range2: Option<&super::types::Range>,
-        sku: Option<&super::types::FindSku>,
-        workflow: Option<&super::types::FindWorkflow>,
-        address: Option<&str>,
-        query_where: Option<&super::types::Filter>,
-        x_parts: &[&str],
-        session: Option<&str>,
-        seen: &[i64],
-    ) -> Result<Answer<Vec<::contract_runtime::Json>>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::Find.operation())
-            .path("ids", ids)
-            .path("range", range)
-            .path("tags", tags)
-            .query("joined", joined)
-            .query("piped", piped)
-            .query("spaced", spaced)
-            .query("filter", filter)
-            .query("range2", range2)
-            .query("sku", sku)
-            .query("workflow", workflow)
-            .query("address", address)
-            .query("where", query_where)
-            .header("X-Parts", x_parts)
-            .cookie("session", session)
-            .cookie("seen", seen)
-            .accept("application/json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            _ => response.undocumented(),
-        }
+        tags: &[impl AsRef<str> + ::serde::Serialize],
+        options: super::calls::Find,
+    ) -> Calling<'_, super::calls::FindCall> {
+        self.core
+            .send(super::calls::FindCall::of(&self.core, ids, range, tags, &options))
     }
 
     /// `GET /jobs/{id}`.
@@ -127,32 +94,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`JobRefusal::NotFound`] for `404`: A refusal.
-    /// * [`Error::Answer`] with [`JobRefusal::Conflict`] for `409`: Taken.
-    /// * [`Error::Answer`] with [`JobRefusal::Status4xx`] for `4XX`: In words.
-    /// * [`Error::Answer`] with [`JobRefusal::Default`] for any other `4XX` or `5XX`: A refusal.
+    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Problem`](super::answers::ProblemOrTextOrWait::Problem) for `404`: A refusal.
+    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Wait`](super::answers::ProblemOrTextOrWait::Wait) for `409`: Taken.
+    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Text`](super::answers::ProblemOrTextOrWait::Text) for `4XX`: In words.
+    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Problem`](super::answers::ProblemOrTextOrWait::Problem) for any other `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn job(&self, id: &str) -> Result<Answer<JobAnswer>, Error<JobRefusal>> {
-        let request = self
-            .core
-            .request(OperationId::Job.operation())
-            .path("id", id)
-            .accept("application/json, text/csv, application/problem+json, text/plain");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 if response.is("text/csv") => {
-                response.read_text().result(JobAnswer::OkCsv)
-            }
-            200 => response.read_json().result(JobAnswer::OkJson),
-            202 => response.read_json().result(JobAnswer::Accepted),
-            204 => response.read_nothing().result(|()| JobAnswer::NoContent),
-            404 => response.read_json().refusal(JobRefusal::NotFound),
-            409 => response.read_json().refusal(JobRefusal::Conflict),
-            400..=499 => response.read_text().refusal(JobRefusal::Status4xx),
-            500..=599 => response.read_json().refusal(JobRefusal::Default),
-            _ => response.undocumented(),
-        }
+    pub fn job(&self, id: &str) -> Calling<'_, super::calls::JobCall> {
+        self.core.send(super::calls::JobCall::of(&self.core, id))
     }
 
     /// `POST /parts`.
@@ -165,19 +114,11 @@ impl Client {
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn parts(
+    pub fn parts(
         &self,
         body: &[::contract_runtime::multipart::Field],
-    ) -> Result<Answer<()>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::Parts.operation())
-            .multipart("multipart/form-data", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::PartsCall> {
+        self.core.send(super::calls::PartsCall::of(&self.core, body))
     }
 
     /// `POST /files`.
@@ -190,55 +131,28 @@ impl Client {
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn upload(
+    pub fn upload(
         &self,
         body: &super::bodies::UploadForm,
-    ) -> Result<Answer<String>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::Upload.operation())
-            .accept("text/plain")
-            .multipart("multipart/form-data", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            201 => response.text(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::UploadCall> {
+        self.core.send(super::calls::UploadCall::of(&self.core, body))
     }
 
     /// `POST /notes`.
     ///
     /// # Arguments
     ///
-    /// * `body`: `application/json` or `text/plain` or `image/*`.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn note(
+    pub fn note(
         &self,
-        body: Option<&super::bodies::NoteBody>,
-    ) -> Result<Answer<String>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::Note.operation())
-            .accept("text/plain");
-        let request = match body {
-            Some(super::bodies::NoteBody::Json(body)) => {
-                request.json("application/json", body)
-            }
-            Some(super::bodies::NoteBody::Plain(body)) => {
-                request.text("text/plain", body)
-            }
-            Some(super::bodies::NoteBody::Image(body)) => request.typed(body),
-            None => request,
-        };
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.text(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::Note,
+    ) -> Calling<'_, super::calls::NoteCall> {
+        self.core.send(super::calls::NoteCall::of(&self.core, &options))
     }
 
     /// `POST /forms`.
@@ -251,20 +165,11 @@ impl Client {
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn form(
+    pub fn form(
         &self,
         body: &super::types::Note,
-    ) -> Result<Answer<super::types::Note>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::Form.operation())
-            .accept("application/json")
-            .form("application/x-www-form-urlencoded", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::FormCall> {
+        self.core.send(super::calls::FormCall::of(&self.core, body))
     }
 
     /// `PUT /bytes`.
@@ -280,46 +185,246 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn bytes(
-        &self,
-        body: impl Into<Bytes>,
-    ) -> Result<Answer<Bytes>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::Bytes.operation())
+    pub fn bytes(&self, body: impl Into<Bytes>) -> Calling<'_, super::calls::BytesCall> {
+        self.core.send(super::calls::BytesCall::of(&self.core, body))
+    }
+}
+
+impl super::calls::FindCall {
+    fn of(
+        core: &Core,
+        ids: &[impl AsRef<str> + ::serde::Serialize],
+        range: &super::types::Range,
+        tags: &[impl AsRef<str> + ::serde::Serialize],
+        options: &super::calls::Find,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, ids)
+            .argument(1, range)
+            .argument(2, tags)
+            .argument(3, &options.joined)
+            .argument(4, &options.piped)
+            .argument(5, &options.spaced)
+            .argument(6, &options.filter)
+            .argument(7, &options.range2)
+            .argument(8, &options.sku)
+            .argument(9, &options.workflow)
+            .argument(10, &options.address)
+            .argument(11, &options.where_)
+            .argument(12, &options.x_parts)
+            .argument(13, &options.session)
+            .argument(14, &options.seen)
+            .accept("application/json")
+    }
+}
+
+impl Call for super::calls::FindCall {
+    const OPERATION: &'static Operation = OperationId::Find.operation();
+
+    type Success = Vec<::contract_runtime::Json>;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.ids, &self.range, &self.tags, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::JobCall {
+    fn of(core: &Core, id: &str) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, id)
+            .accept("application/json, text/csv, application/problem+json, text/plain")
+    }
+}
+
+impl Call for super::calls::JobCall {
+    const OPERATION: &'static Operation = OperationId::Job.operation();
+
+    type Success = super::answers::JobAnswer;
+
+    type Refusal = super::answers::ProblemOrTextOrWait;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.id)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 if response.is("text/csv") => {
+                response.read_text().result(super::answers::JobAnswer::OkCsv)
+            }
+            200 => response.read_json().result(super::answers::JobAnswer::OkJson),
+            202 => response.read_json().result(super::answers::JobAnswer::Accepted),
+            204 => {
+                response.read_nothing().result(|()| super::answers::JobAnswer::NoContent)
+            }
+            404 => {
+                response
+                    .read_json()
+                    .refusal(super::answers::ProblemOrTextOrWait::Problem)
+            }
+            409 => {
+                response.read_json().refusal(super::answers::ProblemOrTextOrWait::Wait)
+            }
+            400..=499 => {
+                response.read_text().refusal(super::answers::ProblemOrTextOrWait::Text)
+            }
+            500..=599 => {
+                response
+                    .read_json()
+                    .refusal(super::answers::ProblemOrTextOrWait::Problem)
+            }
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::PartsCall {
+    fn of(core: &Core, body: &[::contract_runtime::multipart::Field]) -> Request {
+        core.request(Self::OPERATION).multipart("multipart/form-data", body)
+    }
+}
+
+impl Call for super::calls::PartsCall {
+    const OPERATION: &'static Operation = OperationId::Parts.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::UploadCall {
+    fn of(core: &Core, body: &super::bodies::UploadForm) -> Request {
+        core.request(Self::OPERATION)
+            .accept("text/plain")
+            .multipart("multipart/form-data", body)
+    }
+}
+
+impl Call for super::calls::UploadCall {
+    const OPERATION: &'static Operation = OperationId::Upload.operation();
+
+    type Success = String;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            201 => response.text(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::NoteCall {
+    fn of(core: &Core, options: &super::calls::Note) -> Request {
+        let request = core.request(Self::OPERATION).accept("text/plain");
+        match &options.body {
+            Some(super::bodies::NoteBody::Json(body)) => {
+                request.json("application/json", body)
+            }
+            Some(super::bodies::NoteBody::Plain(body)) => {
+                request.text("text/plain", body)
+            }
+            Some(super::bodies::NoteBody::Image(body)) => request.typed(body),
+            None => request,
+        }
+    }
+}
+
+impl Call for super::calls::NoteCall {
+    const OPERATION: &'static Operation = OperationId::Note.operation();
+
+    type Success = String;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.text(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::FormCall {
+    fn of(core: &Core, body: &super::types::Note) -> Request {
+        core.request(Self::OPERATION)
+            .accept("application/json")
+            .form("application/x-www-form-urlencoded", body)
+    }
+}
+
+impl Call for super::calls::FormCall {
+    const OPERATION: &'static Operation = OperationId::Form.operation();
+
+    type Success = super::types::Note;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::BytesCall {
+    fn of(core: &Core, body: impl Into<Bytes>) -> Request {
+        core.request(Self::OPERATION)
             .accept("application/octet-stream, application/problem+json")
-            .bytes("application/octet-stream", body);
-        let response = self.core.send(request).await?;
+            .bytes("application/octet-stream", body)
+    }
+}
+
+impl Call for super::calls::BytesCall {
+    const OPERATION: &'static Operation = OperationId::Bytes.operation();
+
+    type Success = ::contract_runtime::multipart::Bytes;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, self.body.clone())
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             200 => response.bytes(),
             400..=599 => response.refusal(),
             _ => response.undocumented(),
         }
     }
-}
-
-/// What `GET /jobs/{id}` answers.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JobAnswer {
-    /// `200` as `application/json`: Done.
-    OkJson(super::types::Job),
-    /// `200` as `text/csv`: Done.
-    OkCsv(String),
-    /// `202`: Still at it.
-    Accepted(super::types::Wait),
-    /// `204`: Nothing to do.
-    NoContent,
-}
-
-/// What `GET /jobs/{id}` refuses with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JobRefusal {
-    /// `404`: A refusal.
-    NotFound(super::types::Problem),
-    /// `409`: Taken.
-    Conflict(super::types::Wait),
-    /// `4XX`: In words.
-    Status4xx(String),
-    /// Any other: A refusal.
-    Default(super::types::Problem),
 }

@@ -3,7 +3,8 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Part, PartForm, Parts,
+    Body, Content, Format, Operation, Operations, Outcome, Part, PartForm, Parts, Repeat,
+    Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
 use ::contract_runtime::schema::Types;
@@ -19,12 +20,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "ids",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(|| super::schemas::validator(0)),
+                validator: Some(super::schemas::validator(0)),
                 ..Parameter::PATH
             },
             Parameter {
@@ -37,7 +39,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ("until", Shape::Scalar(Scalar::Text)),
                     ],
                 ),
-                validator: Some(|| super::schemas::validator(2)),
+                validator: Some(super::schemas::validator(2)),
                 ..Parameter::PATH
             },
             Parameter {
@@ -45,14 +47,14 @@ pub static OPERATIONS: &[Operation] = &[
                 style: Style::Matrix,
                 explode: true,
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(|| super::schemas::validator(3)),
+                validator: Some(super::schemas::validator(3)),
                 ..Parameter::PATH
             },
             Parameter {
                 name: "joined",
                 explode: false,
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(|| super::schemas::validator(5)),
+                validator: Some(super::schemas::validator(5)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -60,7 +62,7 @@ pub static OPERATIONS: &[Operation] = &[
                 style: Style::PipeDelimited,
                 explode: false,
                 shape: Shape::Array(Scalar::Number),
-                validator: Some(|| super::schemas::validator(7)),
+                validator: Some(super::schemas::validator(7)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -68,7 +70,7 @@ pub static OPERATIONS: &[Operation] = &[
                 style: Style::SpaceDelimited,
                 explode: false,
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(|| super::schemas::validator(9)),
+                validator: Some(super::schemas::validator(9)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -89,7 +91,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ),
                     ],
                 ),
-                validator: Some(|| super::schemas::validator(11)),
+                validator: Some(super::schemas::validator(11)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -100,7 +102,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ("until", Shape::Scalar(Scalar::Text)),
                     ],
                 ),
-                validator: Some(|| super::schemas::validator(12)),
+                validator: Some(super::schemas::validator(12)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -108,47 +110,60 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::OneOf(
                     &[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)],
                 ),
-                validator: Some(|| super::schemas::validator(13)),
+                validator: Some(super::schemas::validator(13)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "workflow",
                 shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),
-                validator: Some(|| super::schemas::validator(17)),
+                validator: Some(super::schemas::validator(17)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "address",
                 allow_reserved: true,
-                validator: Some(|| super::schemas::validator(20)),
+                validator: Some(super::schemas::validator(20)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "where",
                 shape: Shape::Json,
-                validator: Some(|| super::schemas::validator(21)),
+                validator: Some(super::schemas::validator(21)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "X-Parts",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(|| super::schemas::validator(22)),
+                validator: Some(super::schemas::validator(22)),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "session",
-                validator: Some(|| super::schemas::validator(24)),
+                validator: Some(super::schemas::validator(24)),
                 ..Parameter::COOKIE
             },
             Parameter {
                 name: "seen",
                 shape: Shape::Array(Scalar::Number),
-                validator: Some(|| super::schemas::validator(25)),
+                validator: Some(super::schemas::validator(25)),
                 ..Parameter::COOKIE
             },
         ],
         body: None,
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(27)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -160,16 +175,101 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "id",
-                validator: Some(|| super::schemas::validator(29)),
+                validator: Some(super::schemas::validator(29)),
                 ..Parameter::PATH
             },
         ],
         body: None,
-        success: &[200, 202, 204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(30)),
+                    },
+                    Content {
+                        media_type: "text/csv",
+                        format: Format::Text,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(202),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(32)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Code(404),
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(55)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(409),
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(33)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Class(4),
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "text/plain",
+                        format: Format::Text,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(55)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -181,6 +281,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -194,7 +295,13 @@ pub static OPERATIONS: &[Operation] = &[
                 },
             ],
         }),
-        success: &[204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -206,6 +313,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -254,11 +362,24 @@ pub static OPERATIONS: &[Operation] = &[
                         ],
                     ),
                     schema: "file:///input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(|| super::schemas::validator(35)),
+                    validator: Some(super::schemas::validator(35)),
                 },
             ],
         }),
-        success: &[201],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(201),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "text/plain",
+                        format: Format::Text,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -270,6 +391,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -279,7 +401,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(46)),
+                    validator: Some(super::schemas::validator(46)),
                 },
                 Content {
                     media_type: "application/x-www-form-urlencoded",
@@ -303,13 +425,13 @@ pub static OPERATIONS: &[Operation] = &[
                         Scalar::Text,
                     ),
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(|| super::schemas::validator(47)),
+                    validator: Some(super::schemas::validator(47)),
                 },
                 Content {
                     media_type: "text/plain",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema",
-                    validator: Some(|| super::schemas::validator(48)),
+                    validator: Some(super::schemas::validator(48)),
                 },
                 Content {
                     media_type: "image/*",
@@ -319,7 +441,20 @@ pub static OPERATIONS: &[Operation] = &[
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "text/plain",
+                        format: Format::Text,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -331,6 +466,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -374,11 +510,24 @@ pub static OPERATIONS: &[Operation] = &[
                         Scalar::Text,
                     ),
                     schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(|| super::schemas::validator(50)),
+                    validator: Some(super::schemas::validator(50)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(51)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -390,6 +539,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -403,7 +553,32 @@ pub static OPERATIONS: &[Operation] = &[
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/octet-stream",
+                        format: Format::Bytes,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(55)),
+                    },
+                ],
+            },
+        ],
         servers: &["https://eu.files.example/up"],
     },
 ];
@@ -438,5 +613,11 @@ impl OperationId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }

@@ -7,7 +7,13 @@
 //! * `input.json` sha256 f4e0a4bbf6b4a127
 
 #[cfg(any(feature = "client", feature = "server"))]
+pub mod answers;
+
+#[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod calls;
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -20,6 +26,9 @@ pub mod schemas;
 pub mod server;
 
 pub mod types;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod webhook_calls;
 
 #[cfg(feature = "client")]
 pub mod webhook_client;

@@ -5,12 +5,12 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::operations::{OperationId, TABLE};
 
-/// Why most operations refuse: the contract's problem with its status.
+/// Why most operations refuse: what the contract gives for it, with its status.
 pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What this contract's server does, one method per operation.
@@ -29,59 +29,73 @@ pub trait Service: Send + Sync + 'static {
     /// `GET /find/{ids}/{range}/{tags}`
     fn find(
         &self,
-        request: Find,
+        call: super::calls::FindCall,
+        context: Context,
     ) -> impl Future<
         Output = Result<Vec<::contract_runtime::Json>, runtime::Refusal<()>>,
     > + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `GET /jobs/{id}`
     fn job(
         &self,
-        request: Job,
-    ) -> impl Future<Output = Result<JobAnswer, runtime::Refusal<JobProblem>>> + Send {
-        runtime::not_implemented(request)
+        call: super::calls::JobCall,
+        context: Context,
+    ) -> impl Future<
+        Output = Result<
+            super::answers::JobAnswer,
+            runtime::Refusal<super::answers::ProblemOrTextOrWait>,
+        >,
+    > + Send {
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /parts`
     fn parts(
         &self,
-        request: Parts,
+        call: super::calls::PartsCall,
+        context: Context,
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /files`
     fn upload(
         &self,
-        request: Upload,
+        call: super::calls::UploadCall,
+        context: Context,
     ) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /notes`
     fn note(
         &self,
-        request: Note,
+        call: super::calls::NoteCall,
+        context: Context,
     ) -> impl Future<Output = Result<String, runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /forms`
     fn form(
         &self,
-        request: Form,
+        call: super::calls::FormCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::Note, runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `PUT /bytes`
     fn bytes(
         &self,
-        request: Bytes,
-    ) -> impl Future<Output = Result<runtime::Bytes, Refusal>> + Send {
-        runtime::not_implemented(request)
+        call: super::calls::BytesCall,
+        context: Context,
+    ) -> impl Future<
+        Output = Result<::contract_runtime::multipart::Bytes, Refusal>,
+    > + Send {
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -90,162 +104,231 @@ pub trait Service: Send + Sync + 'static {
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            Find::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.find(Find::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_value(
-                            200,
-                            "application/json",
-                            Reply::new(body),
-                            Some(|| super::schemas::validator(27)),
-                        )
-                    }
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            Job::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.job(Job::read(&call)?).await {
-                    Ok(JobAnswer::OkJson(body)) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Ok(JobAnswer::OkCsv(body)) => {
-                        call.answer_bytes(200, "text/csv", Reply::new(body))
-                    }
-                    Ok(JobAnswer::Accepted(body)) => {
-                        call.answer_json(202, "application/json", Reply::new(body))
-                    }
-                    Ok(JobAnswer::NoContent) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => {
-                        let (reply, problem) = refusal.into_reply()?.split();
-                        match problem {
-                            JobProblem::NotFound(body) => {
-                                call.answer_json(
-                                    500,
-                                    "application/problem+json",
-                                    reply.map(|()| body),
-                                )
-                            }
-                            JobProblem::Conflict(body) => {
-                                call.answer_json(
-                                    500,
-                                    "application/json",
-                                    reply.map(|()| body),
-                                )
-                            }
-                            JobProblem::Status4xx(body) => {
-                                call.answer_bytes(500, "text/plain", reply.map(|()| body))
-                            }
+    endpoints(service, options).into_router()
+}
+
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+    Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    )
+}
+
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `GET /find/{ids}/{range}/{tags}`
+    Find(super::calls::FindCall),
+    /// `GET /jobs/{id}`
+    Job(super::calls::JobCall),
+    /// `POST /parts`
+    Parts(super::calls::PartsCall),
+    /// `POST /files`
+    Upload(super::calls::UploadCall),
+    /// `POST /notes`
+    Note(super::calls::NoteCall),
+    /// `POST /forms`
+    Form(super::calls::FormCall),
+    /// `PUT /bytes`
+    Bytes(super::calls::BytesCall),
+}
+
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match OperationId::of(call.operation()) {
+            Some(OperationId::Find) => Request::read(call).map(Self::Find),
+            Some(OperationId::Job) => Request::read(call).map(Self::Job),
+            Some(OperationId::Parts) => Request::read(call).map(Self::Parts),
+            Some(OperationId::Upload) => Request::read(call).map(Self::Upload),
+            Some(OperationId::Note) => Request::read(call).map(Self::Note),
+            Some(OperationId::Form) => Request::read(call).map(Self::Form),
+            Some(OperationId::Bytes) => Request::read(call).map(Self::Bytes),
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> OperationId {
+        match self {
+            Self::Find(_) => OperationId::Find,
+            Self::Job(_) => OperationId::Job,
+            Self::Parts(_) => OperationId::Parts,
+            Self::Upload(_) => OperationId::Upload,
+            Self::Note(_) => OperationId::Note,
+            Self::Form(_) => OperationId::Form,
+            Self::Bytes(_) => OperationId::Bytes,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::Note(call) => call.undeclared(limit),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::Find(request) => {
+                Box::pin(async move {
+                    match service.find(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
                         }
                     }
-                }
-            }),
-        )
-        .on(
-            Parts::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.parts(Parts::read(&call)?).await {
-                    Ok(()) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            Upload::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.upload(Upload::read(&call)?).await {
-                    Ok(body) => call.answer_bytes(201, "text/plain", Reply::new(body)),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            Note::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.note(Note::read(&call)?).await {
-                    Ok(body) => call.answer_bytes(200, "text/plain", Reply::new(body)),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            Form::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.form(Form::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
+                })
+            }
+            Self::Job(request) => {
+                Box::pin(async move {
+                    match service.job(request, call.context()).await {
+                        Ok(body) => {
+                            let reply = Reply::new(body);
+                            {
+                                let (reply, body) = reply.split();
+                                match body {
+                                    super::answers::JobAnswer::OkJson(body) => {
+                                        call.answer_json(
+                                            200,
+                                            "application/json",
+                                            reply.map(|()| body),
+                                        )
+                                    }
+                                    super::answers::JobAnswer::OkCsv(body) => {
+                                        call.answer_bytes(200, "text/csv", reply.map(|()| body))
+                                    }
+                                    super::answers::JobAnswer::Accepted(body) => {
+                                        call.answer_json(
+                                            202,
+                                            "application/json",
+                                            reply.map(|()| body),
+                                        )
+                                    }
+                                    super::answers::JobAnswer::NoContent => {
+                                        call.answer_empty(204, reply)
+                                    }
+                                }
+                            }
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    let (reply, body) = reply.split();
+                                    match body {
+                                        super::answers::ProblemOrTextOrWait::Problem(body) => {
+                                            call.answer_json(
+                                                404,
+                                                "application/problem+json",
+                                                reply.map(|()| body),
+                                            )
+                                        }
+                                        super::answers::ProblemOrTextOrWait::Wait(body) => {
+                                            call.answer_json(
+                                                409,
+                                                "application/json",
+                                                reply.map(|()| body),
+                                            )
+                                        }
+                                        super::answers::ProblemOrTextOrWait::Text(body) => {
+                                            call.answer_bytes(400, "text/plain", reply.map(|()| body))
+                                        }
+                                    }
+                                },
+                            )
+                        }
                     }
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            Bytes::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.bytes(Bytes::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_bytes(
-                            200,
-                            "application/octet-stream",
-                            Reply::new(body),
-                        )
+                })
+            }
+            Self::Parts(request) => {
+                Box::pin(async move {
+                    match service.parts(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
                     }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
+                })
+            }
+            Self::Upload(request) => {
+                Box::pin(async move {
+                    match service.upload(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_bytes(201, "text/plain", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
                     }
-                }
-            }),
-        )
-        .into_router()
+                })
+            }
+            Self::Note(request) => {
+                Box::pin(async move {
+                    match service.note(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_bytes(200, "text/plain", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::Form(request) => {
+                Box::pin(async move {
+                    match service.form(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::Bytes(request) => {
+                Box::pin(async move {
+                    match service.bytes(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_bytes(
+                                200,
+                                "application/octet-stream",
+                                Reply::new(body),
+                            )
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+        }
+    }
 }
 
-/// What `GET /find/{ids}/{range}/{tags}` is asked.
-#[derive(Clone, Debug)]
-pub struct Find {
-    /// Path parameter `ids`.
-    pub ids: Vec<String>,
-    /// Path parameter `range`.
-    pub range: super::types::Range,
-    /// Path parameter `tags`.
-    pub tags: Vec<String>,
-    /// Query parameter `joined`.
-    pub joined: Option<Vec<String>>,
-    /// Query parameter `piped`.
-    pub piped: Option<Vec<i64>>,
-    /// Query parameter `spaced`.
-    pub spaced: Option<Vec<String>>,
-    /// Query parameter `filter`.
-    pub filter: Option<super::types::Filter>,
-    /// Query parameter `range2`.
-    pub range2: Option<super::types::Range>,
-    /// Query parameter `sku`.
-    pub sku: Option<super::types::FindSku>,
-    /// Query parameter `workflow`.
-    pub workflow: Option<super::types::FindWorkflow>,
-    /// Query parameter `address`.
-    pub address: Option<String>,
-    /// Query parameter `where`.
-    pub where_: Option<super::types::Filter>,
-    /// Header `X-Parts`.
-    pub x_parts: Option<Vec<String>>,
-    /// Cookie `session`.
-    pub session: Option<String>,
-    /// Cookie `seen`.
-    pub seen: Option<Vec<i64>>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Find {
+impl Request for super::calls::FindCall {
     const OPERATION: &'static Operation = OperationId::Find.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
@@ -253,184 +336,92 @@ impl Request for Find {
             ids: call.parameter(0)?,
             range: call.parameter(1)?,
             tags: call.parameter(2)?,
-            joined: call.optional(3)?,
-            piped: call.optional(4)?,
-            spaced: call.optional(5)?,
-            filter: call.optional(6)?,
-            range2: call.optional(7)?,
-            sku: call.optional(8)?,
-            workflow: call.optional(9)?,
-            address: call.optional(10)?,
-            where_: call.optional(11)?,
-            x_parts: call.optional(12)?,
-            session: call.optional(13)?,
-            seen: call.optional(14)?,
-            context: call.context(),
+            options: super::calls::Find {
+                joined: call.optional(3)?,
+                piped: call.optional(4)?,
+                spaced: call.optional(5)?,
+                filter: call.optional(6)?,
+                range2: call.optional(7)?,
+                sku: call.optional(8)?,
+                workflow: call.optional(9)?,
+                address: call.optional(10)?,
+                where_: call.optional(11)?,
+                x_parts: call.optional(12)?,
+                session: call.optional(13)?,
+                seen: call.optional(14)?,
+            },
         })
     }
 }
 
-/// What `GET /jobs/{id}` is asked.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Path parameter `id`.
-    pub id: String,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Job {
+impl Request for super::calls::JobCall {
     const OPERATION: &'static Operation = OperationId::Job.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            id: call.parameter(0)?,
-            context: call.context(),
-        })
+        Ok(Self { id: call.parameter(0)? })
     }
 }
 
-/// What `GET /jobs/{id}` answers.
-#[derive(Clone, Debug)]
-pub enum JobAnswer {
-    /// Done.
-    OkJson(super::types::Job),
-    /// Done.
-    OkCsv(String),
-    /// Still at it.
-    Accepted(super::types::Wait),
-    /// Nothing to do.
-    NoContent,
-}
-
-/// What `GET /jobs/{id}` refuses with.
-#[derive(Clone, Debug)]
-pub enum JobProblem {
-    /// A refusal.
-    NotFound(super::types::Problem),
-    /// Taken.
-    Conflict(super::types::Wait),
-    /// In words.
-    Status4xx(String),
-}
-
-/// What `POST /parts` is asked.
-#[derive(Clone, Debug)]
-pub struct Parts {
-    /// The body.
-    pub body: Vec<::contract_runtime::multipart::Field>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Parts {
+impl Request for super::calls::PartsCall {
     const OPERATION: &'static Operation = OperationId::Parts.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let body = call.multipart()?;
-        Ok(Self {
-            body,
-            context: call.context(),
-        })
+        Ok(Self { body: call.multipart()? })
     }
 }
 
-/// What `POST /files` is asked.
-#[derive(Clone, Debug)]
-pub struct Upload {
-    /// The body.
-    pub body: super::bodies::UploadForm,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Upload {
+impl Request for super::calls::UploadCall {
     const OPERATION: &'static Operation = OperationId::Upload.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let body = call.multipart()?;
-        Ok(Self {
-            body,
-            context: call.context(),
-        })
+        Ok(Self { body: call.multipart()? })
     }
 }
 
-/// What `POST /notes` is asked.
-#[derive(Clone, Debug)]
-pub struct Note {
-    /// The body.
-    pub body: Option<super::bodies::NoteBody>,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Note {
+impl Request for super::calls::NoteCall {
     const OPERATION: &'static Operation = OperationId::Note.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = if call.is_without_body() {
-            (None, Vec::new())
-        } else {
-            let (body, undeclared) = match call.media_type() {
-                0 => {
-                    let (body, undeclared) = call.json()?;
-                    (super::bodies::NoteBody::Json(body), undeclared)
-                }
-                1 => (super::bodies::NoteBody::Json(call.value()?), Vec::new()),
-                2 => (super::bodies::NoteBody::Plain(call.text()?), Vec::new()),
-                _ => (super::bodies::NoteBody::Image(call.typed()), Vec::new()),
-            };
-            (Some(body), undeclared)
-        };
         Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
+            options: super::calls::Note {
+                body: if call.is_without_body() {
+                    None
+                } else {
+                    Some(
+                        match call.media_type() {
+                            0 => super::bodies::NoteBody::Json(call.json()?),
+                            1 => super::bodies::NoteBody::Json(call.value()?),
+                            2 => super::bodies::NoteBody::Plain(call.text()?),
+                            _ => super::bodies::NoteBody::Image(call.typed()),
+                        },
+                    )
+                },
+            },
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        match &self.options.body {
+            Some(super::bodies::NoteBody::Json(body)) => {
+                ::contract_runtime::Contract::undeclared(body, limit)
+            }
+            _ => Vec::new(),
+        }
     }
 }
 
-/// What `POST /forms` is asked.
-#[derive(Clone, Debug)]
-pub struct Form {
-    /// The body.
-    pub body: super::types::Note,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Form {
+impl Request for super::calls::FormCall {
     const OPERATION: &'static Operation = OperationId::Form.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let body = call.value()?;
-        Ok(Self {
-            body,
-            context: call.context(),
-        })
+        Ok(Self { body: call.value()? })
     }
 }
 
-/// What `PUT /bytes` is asked.
-#[derive(Clone, Debug)]
-pub struct Bytes {
-    /// The body.
-    pub body: ::contract_runtime::multipart::Bytes,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Bytes {
+impl Request for super::calls::BytesCall {
     const OPERATION: &'static Operation = OperationId::Bytes.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let body = call.bytes();
-        Ok(Self {
-            body,
-            context: call.context(),
-        })
+        Ok(Self { body: call.bytes() })
     }
 }

@@ -3,8 +3,14 @@
 //! The sender of webhooks: one method for each.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::webhooks::WebhookId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The sender of webhooks of Everything that an operation can be, version 1.0.0.
 ///
@@ -31,6 +37,12 @@ impl Sender {
         }
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// `POST`, a callback of `upload` to `{$request.body#/url}`.
     ///
     /// # Arguments
@@ -42,21 +54,13 @@ impl Sender {
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn scanned(
+    pub fn scanned(
         &self,
         address: &str,
         body: &super::types::Job,
-    ) -> Result<Answer<()>, Error<()>> {
-        let request = self
-            .core
-            .request(WebhookId::Scanned.operation())
-            .at(address)
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::webhook_calls::ScannedCall> {
+        self.core
+            .send(super::webhook_calls::ScannedCall::of(&self.core, body).at(address))
     }
 
     /// A job is done.
@@ -74,20 +78,66 @@ impl Sender {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn job_done(
+    pub fn job_done(
         &self,
         address: &str,
         x_attempt: i64,
         body: &super::types::Job,
-    ) -> Result<Answer<super::types::Wait>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(WebhookId::JobDone.operation())
-            .at(address)
-            .header("X-Attempt", x_attempt)
+    ) -> Calling<'_, super::webhook_calls::JobDoneCall> {
+        self.core
+            .send(
+                super::webhook_calls::JobDoneCall::of(&self.core, x_attempt, body)
+                    .at(address),
+            )
+    }
+}
+
+impl super::webhook_calls::ScannedCall {
+    fn of(core: &Core, body: &super::types::Job) -> Request {
+        core.request(Self::OPERATION).json("application/json", body)
+    }
+}
+
+impl Call for super::webhook_calls::ScannedCall {
+    const OPERATION: &'static Operation = WebhookId::Scanned.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::webhook_calls::JobDoneCall {
+    fn of(core: &Core, x_attempt: i64, body: &super::types::Job) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, x_attempt)
             .accept("application/json, application/problem+json")
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::webhook_calls::JobDoneCall {
+    const OPERATION: &'static Operation = WebhookId::JobDone.operation();
+
+    type Success = super::types::Wait;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, self.x_attempt, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             200 => response.json(),
             400..=599 => response.refusal(),

@@ -5,12 +5,12 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::webhooks::{WebhookId, TABLE};
 
-/// Why most operations refuse: the contract's problem with its status.
+/// Why most operations refuse: what the contract gives for it, with its status.
 pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What receives this contract's webhooks and callbacks, one method for each.
@@ -27,9 +27,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST scanned`
     fn scanned(
         &self,
-        request: Scanned,
+        call: super::webhook_calls::ScannedCall,
+        context: Context,
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// A job is done.
@@ -37,9 +38,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST jobDone`
     fn job_done(
         &self,
-        request: JobDone,
+        call: super::webhook_calls::JobDoneCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::Wait, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -53,84 +55,125 @@ pub fn router<S: Service>(
     path: impl Fn(&'static Operation) -> String,
     options: RouterOptions,
 ) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            Scanned::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.scanned(Scanned::read(&call)?).await {
-                    Ok(()) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            JobDone::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.job_done(JobDone::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .at(path)
-        .into_router()
+    endpoints(service, path, options).into_router()
 }
 
-/// What `POST scanned` is asked.
-#[derive(Clone, Debug)]
-pub struct Scanned {
-    /// The body.
-    pub body: super::types::Job,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(
+    service: Arc<S>,
+    path: impl Fn(&'static Operation) -> String,
+    options: RouterOptions,
+) -> Endpoints<S> {
+    let endpoints = Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    );
+    endpoints.at(path)
 }
 
-impl Request for Scanned {
-    const OPERATION: &'static Operation = WebhookId::Scanned.operation();
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `POST scanned`
+    Scanned(super::webhook_calls::ScannedCall),
+    /// `POST jobDone`
+    JobDone(super::webhook_calls::JobDoneCall),
+}
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match WebhookId::of(call.operation()) {
+            Some(WebhookId::Scanned) => Request::read(call).map(Self::Scanned),
+            Some(WebhookId::JobDone) => Request::read(call).map(Self::JobDone),
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> WebhookId {
+        match self {
+            Self::Scanned(_) => WebhookId::Scanned,
+            Self::JobDone(_) => WebhookId::JobDone,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::Scanned(call) => call.undeclared(limit),
+            Self::JobDone(call) => call.undeclared(limit),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::Scanned(request) => {
+                Box::pin(async move {
+                    match service.scanned(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::JobDone(request) => {
+                Box::pin(async move {
+                    match service.job_done(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+        }
     }
 }
 
-/// What `POST jobDone` is asked.
-#[derive(Clone, Debug)]
-pub struct JobDone {
-    /// Header `X-Attempt`.
-    pub x_attempt: i64,
-    /// The body.
-    pub body: super::types::Job,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+impl Request for super::webhook_calls::ScannedCall {
+    const OPERATION: &'static Operation = WebhookId::Scanned.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
+    }
 }
 
-impl Request for JobDone {
+impl Request for super::webhook_calls::JobDoneCall {
     const OPERATION: &'static Operation = WebhookId::JobDone.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
         Ok(Self {
             x_attempt: call.parameter(0)?,
-            body,
-            undeclared,
-            context: call.context(),
+            body: call.json()?,
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }

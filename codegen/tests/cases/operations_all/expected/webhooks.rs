@@ -2,7 +2,9 @@
 
 //! The webhooks and callbacks of the contract.
 
-use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::operation::{
+    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+};
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
 /// Every webhook and callback, in the order of the contract.
@@ -16,6 +18,7 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -25,11 +28,17 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(45)),
+                    validator: Some(super::schemas::validator(45)),
                 },
             ],
         }),
-        success: &[204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -41,13 +50,14 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "X-Attempt",
                 required: true,
                 shape: Shape::Scalar(Scalar::Number),
-                validator: Some(|| super::schemas::validator(52)),
+                validator: Some(super::schemas::validator(52)),
                 ..Parameter::HEADER
             },
         ],
@@ -58,11 +68,36 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/webhooks/jobDone/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(53)),
+                    validator: Some(super::schemas::validator(53)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/webhooks/jobDone/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(54)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(55)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -87,5 +122,11 @@ impl WebhookId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &WEBHOOKS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }

@@ -6,7 +6,7 @@ use ::contract_runtime::multipart::{Multipart, Reader, Writer};
 pub use ::contract_runtime::multipart::{Field, File};
 
 /// The body of `POST /two`, by media type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SendEitherBody {
     /// `application/json`.
     Json(super::types::Note),
@@ -27,7 +27,7 @@ impl From<String> for SendEitherBody {
 }
 
 /// The `multipart/form-data` body of `POST /upload`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UploadForm {
     /// Part `name`.
     pub name: String,

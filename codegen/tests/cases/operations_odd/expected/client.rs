@@ -3,8 +3,14 @@
 //! The client: one method for each operation.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::operations::OperationId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The client of Odds, version 1.0.0.
 ///
@@ -38,6 +44,12 @@ impl Client {
         self.core.base_url()
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// `POST /two`.
     ///
     /// # Arguments
@@ -49,121 +61,64 @@ impl Client {
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn send_either(
+    pub fn send_either(
         &self,
         body: &super::bodies::SendEitherBody,
-    ) -> Result<Answer<super::types::Note>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::SendEither.operation())
-            .accept("application/json, application/problem+json");
-        let request = match body {
-            super::bodies::SendEitherBody::Json(body) => {
-                request.json("application/json", body)
-            }
-            super::bodies::SendEitherBody::Plain(body) => {
-                request.text("text/plain", body)
-            }
-        };
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
-        }
+    ) -> Calling<'_, super::calls::SendEitherCall> {
+        self.core.send(super::calls::SendEitherCall::of(&self.core, body))
     }
 
     /// `PUT /optional`.
     ///
     /// # Arguments
     ///
-    /// * `body`: `application/json`.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `409`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn maybe_send(
+    pub fn maybe_send(
         &self,
-        body: Option<&super::types::Note>,
-    ) -> Result<Answer<::contract_runtime::Json>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::MaybeSend.operation())
-            .accept("application/json, application/problem+json");
-        let request = match body {
-            Some(body) => request.json("application/json", body),
-            None => request,
-        };
-        let response = self.core.send(request).await?;
-        match response.status() {
-            200 => response.json(),
-            409 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::MaybeSend,
+    ) -> Calling<'_, super::calls::MaybeSendCall> {
+        self.core.send(super::calls::MaybeSendCall::of(&self.core, &options))
     }
 
     /// `GET /parameters`.
     ///
     /// # Arguments
     ///
-    /// * `x_maybe`: `X-Maybe` header.
-    /// * `filter`: `filter` in the query.
-    /// * `query_type`: `type` in the query.
-    /// * `limit`: `limit` in the query.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `4XX`: Refused.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn search(
+    pub fn search(
         &self,
-        x_maybe: Option<&str>,
-        filter: Option<&super::types::Note>,
-        query_type: Option<&super::types::SearchType>,
-        limit: Option<i64>,
-    ) -> Result<Answer<()>, Error<super::types::Problem>> {
-        let request = self
-            .core
-            .request(OperationId::Search.operation())
-            .header("X-Maybe", x_maybe)
-            .query("filter", filter)
-            .query("type", query_type)
-            .query("limit", limit)
-            .accept("application/problem+json");
-        let response = self.core.send(request).await?;
-        match response.status() {
-            204 => response.nothing(),
-            400..=499 => response.refusal(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::Search,
+    ) -> Calling<'_, super::calls::SearchCall> {
+        self.core.send(super::calls::SearchCall::of(&self.core, &options))
     }
 
     /// `GET /session`.
     ///
     /// # Arguments
     ///
-    /// * `session`: `session` cookie.
+    /// * `options`: what may be left out.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn read_session(
+    pub fn read_session(
         &self,
-        session: Option<&str>,
-    ) -> Result<Answer<()>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::ReadSession.operation())
-            .cookie("session", session);
-        let response = self.core.send(request).await?;
-        match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
-        }
+        options: super::calls::ReadSession,
+    ) -> Calling<'_, super::calls::ReadSessionCall> {
+        self.core.send(super::calls::ReadSessionCall::of(&self.core, &options))
     }
 
     /// `POST /upload`.
@@ -176,15 +131,156 @@ impl Client {
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn upload(
+    pub fn upload(
         &self,
         body: &super::bodies::UploadForm,
-    ) -> Result<Answer<()>, Error<()>> {
-        let request = self
-            .core
-            .request(OperationId::Upload.operation())
-            .multipart("multipart/form-data", body);
-        let response = self.core.send(request).await?;
+    ) -> Calling<'_, super::calls::UploadCall> {
+        self.core.send(super::calls::UploadCall::of(&self.core, body))
+    }
+}
+
+impl super::calls::SendEitherCall {
+    fn of(core: &Core, body: &super::bodies::SendEitherBody) -> Request {
+        let request = core
+            .request(Self::OPERATION)
+            .accept("application/json, application/problem+json");
+        match body {
+            super::bodies::SendEitherBody::Json(body) => {
+                request.json("application/json", body)
+            }
+            super::bodies::SendEitherBody::Plain(body) => {
+                request.text("text/plain", body)
+            }
+        }
+    }
+}
+
+impl Call for super::calls::SendEitherCall {
+    const OPERATION: &'static Operation = OperationId::SendEither.operation();
+
+    type Success = super::types::Note;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::MaybeSendCall {
+    fn of(core: &Core, options: &super::calls::MaybeSend) -> Request {
+        let request = core
+            .request(Self::OPERATION)
+            .accept("application/json, application/problem+json");
+        match &options.body {
+            Some(body) => request.json("application/json", body),
+            None => request,
+        }
+    }
+}
+
+impl Call for super::calls::MaybeSendCall {
+    const OPERATION: &'static Operation = OperationId::MaybeSend.operation();
+
+    type Success = ::contract_runtime::Json;
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 => response.json(),
+            409 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::SearchCall {
+    fn of(core: &Core, options: &super::calls::Search) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, &options.x_maybe)
+            .argument(1, &options.filter)
+            .argument(2, &options.type_)
+            .argument(3, &options.limit)
+            .accept("application/problem+json")
+    }
+}
+
+impl Call for super::calls::SearchCall {
+    const OPERATION: &'static Operation = OperationId::Search.operation();
+
+    type Success = ();
+
+    type Refusal = super::types::Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            400..=499 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ReadSessionCall {
+    fn of(core: &Core, options: &super::calls::ReadSession) -> Request {
+        core.request(Self::OPERATION).argument(0, &options.session)
+    }
+}
+
+impl Call for super::calls::ReadSessionCall {
+    const OPERATION: &'static Operation = OperationId::ReadSession.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::UploadCall {
+    fn of(core: &Core, body: &super::bodies::UploadForm) -> Request {
+        core.request(Self::OPERATION).multipart("multipart/form-data", body)
+    }
+}
+
+impl Call for super::calls::UploadCall {
+    const OPERATION: &'static Operation = OperationId::Upload.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             201 => response.nothing(),
             _ => response.undocumented(),

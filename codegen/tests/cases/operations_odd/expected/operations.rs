@@ -3,7 +3,8 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Part, PartForm, Parts,
+    Body, Content, Format, Operation, Operations, Outcome, Part, PartForm, Parts, Repeat,
+    Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 
@@ -18,6 +19,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -27,17 +29,42 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(0)),
+                    validator: Some(super::schemas::validator(0)),
                 },
                 Content {
                     media_type: "text/plain",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema",
-                    validator: Some(|| super::schemas::validator(1)),
+                    validator: Some(super::schemas::validator(1)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(2)),
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(12)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -49,6 +76,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -58,11 +86,36 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(3)),
+                    validator: Some(super::schemas::validator(3)),
                 },
             ],
         }),
-        success: &[200],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(409),
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(12)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -74,33 +127,52 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "X-Maybe",
-                validator: Some(|| super::schemas::validator(4)),
+                validator: Some(super::schemas::validator(4)),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "filter",
                 shape: Shape::Json,
-                validator: Some(|| super::schemas::validator(5)),
+                validator: Some(super::schemas::validator(5)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "type",
-                validator: Some(|| super::schemas::validator(6)),
+                validator: Some(super::schemas::validator(6)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Number),
-                validator: Some(|| super::schemas::validator(7)),
+                validator: Some(super::schemas::validator(7)),
                 ..Parameter::QUERY
             },
         ],
         body: None,
-        success: &[204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Class(4),
+                outcome: Outcome::Refusal,
+                content: &[
+                    Content {
+                        media_type: "application/problem+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
+                        validator: Some(super::schemas::validator(12)),
+                    },
+                ],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -112,16 +184,23 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
             Parameter {
                 name: "session",
-                validator: Some(|| super::schemas::validator(8)),
+                validator: Some(super::schemas::validator(8)),
                 ..Parameter::COOKIE
             },
         ],
         body: None,
-        success: &[204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
         servers: &[],
     },
     Operation {
@@ -133,6 +212,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -157,11 +237,17 @@ pub static OPERATIONS: &[Operation] = &[
                         ],
                     ),
                     schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(|| super::schemas::validator(9)),
+                    validator: Some(super::schemas::validator(9)),
                 },
             ],
         }),
-        success: &[201],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(201),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -190,5 +276,11 @@ impl OperationId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }

@@ -9,6 +9,9 @@
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod calls;
+
 #[cfg(feature = "client")]
 pub mod client;
 

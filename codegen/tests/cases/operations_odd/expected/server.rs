@@ -5,12 +5,12 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::operations::{OperationId, TABLE};
 
-/// Why most operations refuse: the contract's problem with its status.
+/// Why most operations refuse: what the contract gives for it, with its status.
 pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
 
 /// What this contract's server does, one method per operation.
@@ -27,41 +27,46 @@ pub trait Service: Send + Sync + 'static {
     /// `POST /two`
     fn send_either(
         &self,
-        request: SendEither,
+        call: super::calls::SendEitherCall,
+        context: Context,
     ) -> impl Future<Output = Result<super::types::Note, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `PUT /optional`
     fn maybe_send(
         &self,
-        request: MaybeSend,
+        call: super::calls::MaybeSendCall,
+        context: Context,
     ) -> impl Future<Output = Result<::contract_runtime::Json, Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `GET /parameters`
     fn search(
         &self,
-        request: Search,
+        call: super::calls::SearchCall,
+        context: Context,
     ) -> impl Future<Output = Result<(), Refusal>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `GET /session`
     fn read_session(
         &self,
-        request: ReadSession,
+        call: super::calls::ReadSessionCall,
+        context: Context,
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 
     /// `POST /upload`
     fn upload(
         &self,
-        request: Upload,
+        call: super::calls::UploadCall,
+        context: Context,
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
-        runtime::not_implemented(request)
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -70,202 +75,227 @@ pub trait Service: Send + Sync + 'static {
 /// Each call is checked in this order: route, media type, size of the body, query and
 /// parameters, body. The first failure goes to [`Service::reject`].
 pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            SendEither::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.send_either(SendEither::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_json(200, "application/json", Reply::new(body))
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            MaybeSend::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.maybe_send(MaybeSend::read(&call)?).await {
-                    Ok(body) => {
-                        call.answer_value(
-                            200,
-                            "application/json",
-                            Reply::new(body),
-                            None,
-                        )
-                    }
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            Search::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.search(Search::read(&call)?).await {
-                    Ok(()) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => {
-                        call.answer_json(
-                            500,
-                            "application/problem+json",
-                            refusal.into_reply()?,
-                        )
-                    }
-                }
-            }),
-        )
-        .on(
-            ReadSession::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.read_session(ReadSession::read(&call)?).await {
-                    Ok(()) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .on(
-            Upload::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.upload(Upload::read(&call)?).await {
-                    Ok(()) => call.answer_empty(201, Reply::new(())),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .into_router()
+    endpoints(service, options).into_router()
 }
 
-/// What `POST /two` is asked.
-#[derive(Clone, Debug)]
-pub struct SendEither {
-    /// The body.
-    pub body: super::bodies::SendEitherBody,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
+    Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    )
 }
 
-impl Request for SendEither {
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `POST /two`
+    SendEither(super::calls::SendEitherCall),
+    /// `PUT /optional`
+    MaybeSend(super::calls::MaybeSendCall),
+    /// `GET /parameters`
+    Search(super::calls::SearchCall),
+    /// `GET /session`
+    ReadSession(super::calls::ReadSessionCall),
+    /// `POST /upload`
+    Upload(super::calls::UploadCall),
+}
+
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match OperationId::of(call.operation()) {
+            Some(OperationId::SendEither) => Request::read(call).map(Self::SendEither),
+            Some(OperationId::MaybeSend) => Request::read(call).map(Self::MaybeSend),
+            Some(OperationId::Search) => Request::read(call).map(Self::Search),
+            Some(OperationId::ReadSession) => Request::read(call).map(Self::ReadSession),
+            Some(OperationId::Upload) => Request::read(call).map(Self::Upload),
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> OperationId {
+        match self {
+            Self::SendEither(_) => OperationId::SendEither,
+            Self::MaybeSend(_) => OperationId::MaybeSend,
+            Self::Search(_) => OperationId::Search,
+            Self::ReadSession(_) => OperationId::ReadSession,
+            Self::Upload(_) => OperationId::Upload,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::SendEither(call) => call.undeclared(limit),
+            Self::MaybeSend(call) => call.undeclared(limit),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::SendEither(request) => {
+                Box::pin(async move {
+                    match service.send_either(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(500, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::MaybeSend(request) => {
+                Box::pin(async move {
+                    match service.maybe_send(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(200, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(409, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::Search(request) => {
+                Box::pin(async move {
+                    match service.search(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(
+                                refusal,
+                                |reply| {
+                                    call.answer_json(400, "application/problem+json", reply)
+                                },
+                            )
+                        }
+                    }
+                })
+            }
+            Self::ReadSession(request) => {
+                Box::pin(async move {
+                    match service.read_session(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::Upload(request) => {
+                Box::pin(async move {
+                    match service.upload(request, call.context()).await {
+                        Ok(()) => call.answer_empty(201, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Request for super::calls::SendEitherCall {
     const OPERATION: &'static Operation = OperationId::SendEither.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = match call.media_type() {
-            0 => {
-                let (body, undeclared) = call.json()?;
-                (super::bodies::SendEitherBody::Json(body), undeclared)
-            }
-            _ => (super::bodies::SendEitherBody::Plain(call.text()?), Vec::new()),
-        };
         Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
+            body: match call.media_type() {
+                0 => super::bodies::SendEitherBody::Json(call.json()?),
+                _ => super::bodies::SendEitherBody::Plain(call.text()?),
+            },
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        match &self.body {
+            super::bodies::SendEitherBody::Json(body) => {
+                ::contract_runtime::Contract::undeclared(body, limit)
+            }
+            _ => Vec::new(),
+        }
     }
 }
 
-/// What `PUT /optional` is asked.
-#[derive(Clone, Debug)]
-pub struct MaybeSend {
-    /// The body.
-    pub body: Option<super::types::Note>,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for MaybeSend {
+impl Request for super::calls::MaybeSendCall {
     const OPERATION: &'static Operation = OperationId::MaybeSend.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.optional_json()?;
         Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
+            options: super::calls::MaybeSend {
+                body: call.optional_json()?,
+            },
         })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        self.options
+            .body
+            .as_ref()
+            .map_or_else(
+                Vec::new,
+                |body| ::contract_runtime::Contract::undeclared(body, limit),
+            )
     }
 }
 
-/// What `GET /parameters` is asked.
-#[derive(Clone, Debug)]
-pub struct Search {
-    /// Header `X-Maybe`.
-    pub x_maybe: Option<::contract_runtime::Nullable<String>>,
-    /// Query parameter `filter`.
-    pub filter: Option<super::types::Note>,
-    /// Query parameter `type`.
-    pub type_: Option<super::types::SearchType>,
-    /// Query parameter `limit`.
-    pub limit: Option<i64>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Search {
+impl Request for super::calls::SearchCall {
     const OPERATION: &'static Operation = OperationId::Search.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            x_maybe: call.optional(0)?,
-            filter: call.optional(1)?,
-            type_: call.optional(2)?,
-            limit: call.optional(3)?,
-            context: call.context(),
+            options: super::calls::Search {
+                x_maybe: call.optional(0)?,
+                filter: call.optional(1)?,
+                type_: call.optional(2)?,
+                limit: call.optional(3)?,
+            },
         })
     }
 }
 
-/// What `GET /session` is asked.
-#[derive(Clone, Debug)]
-pub struct ReadSession {
-    /// Cookie `session`.
-    pub session: Option<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for ReadSession {
+impl Request for super::calls::ReadSessionCall {
     const OPERATION: &'static Operation = OperationId::ReadSession.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
-            session: call.optional(0)?,
-            context: call.context(),
+            options: super::calls::ReadSession {
+                session: call.optional(0)?,
+            },
         })
     }
 }
 
-/// What `POST /upload` is asked.
-#[derive(Clone, Debug)]
-pub struct Upload {
-    /// The body.
-    pub body: super::bodies::UploadForm,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
-}
-
-impl Request for Upload {
+impl Request for super::calls::UploadCall {
     const OPERATION: &'static Operation = OperationId::Upload.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let body = call.multipart()?;
-        Ok(Self {
-            body,
-            context: call.context(),
-        })
+        Ok(Self { body: call.multipart()? })
     }
 }

@@ -10,6 +10,9 @@ pub mod models;
 pub mod schemas;
 pub mod types;
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod webhook_calls;
+
 #[cfg(feature = "client")]
 pub mod webhook_client;
 

@@ -3,8 +3,14 @@
 //! The sender of webhooks: one method for each.
 
 use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{
+    client::{Request, Response},
+    operation::Operation,
+};
 use super::webhooks::WebhookId;
-pub use ::contract_runtime::client::{Answer, Error, RequestChecks};
+pub use ::contract_runtime::client::{
+    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+};
 
 /// The sender of webhooks of Stock feed.
 ///
@@ -31,6 +37,12 @@ impl Sender {
         }
     }
 
+    /// What sends calls that are kept as values, and repeats what was stored of one.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// `POST stockChanged`.
     ///
     /// # Arguments
@@ -43,17 +55,37 @@ impl Sender {
     /// * [`Error::Answer`] for any `4XX` or `5XX`: Again, please.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub async fn on_stock_changed(
+    pub fn on_stock_changed(
         &self,
         address: &str,
         body: &super::types::Event,
-    ) -> Result<Answer<()>, Error<()>> {
-        let request = self
-            .core
-            .request(WebhookId::OnStockChanged.operation())
-            .at(address)
-            .json("application/json", body);
-        let response = self.core.send(request).await?;
+    ) -> Calling<'_, super::webhook_calls::OnStockChangedCall> {
+        self.core
+            .send(
+                super::webhook_calls::OnStockChangedCall::of(&self.core, body)
+                    .at(address),
+            )
+    }
+}
+
+impl super::webhook_calls::OnStockChangedCall {
+    fn of(core: &Core, body: &super::types::Event) -> Request {
+        core.request(Self::OPERATION).json("application/json", body)
+    }
+}
+
+impl Call for super::webhook_calls::OnStockChangedCall {
+    const OPERATION: &'static Operation = WebhookId::OnStockChanged.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
         match response.status() {
             204 => response.nothing(),
             400..=599 => response.refusal_nothing(),

@@ -5,13 +5,10 @@
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
-    self as runtime, Call, Context, Endpoints, Rejection, Reply, Request, Response,
-    Router, RouterOptions,
+    self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
+    Response, Router, RouterOptions,
 };
 use super::webhooks::{WebhookId, TABLE};
-
-/// Why most operations refuse: the contract's problem with its status.
-pub type Refusal = ::contract_runtime::server::Refusal<()>;
 
 /// What receives this contract's webhooks and callbacks, one method for each.
 ///
@@ -27,9 +24,10 @@ pub trait Service: Send + Sync + 'static {
     /// `POST stockChanged`
     fn on_stock_changed(
         &self,
-        request: OnStockChanged,
-    ) -> impl Future<Output = Result<(), Refusal>> + Send {
-        runtime::not_implemented(request)
+        call: super::webhook_calls::OnStockChangedCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
     }
 }
 
@@ -43,40 +41,90 @@ pub fn router<S: Service>(
     path: impl Fn(&'static Operation) -> String,
     options: RouterOptions,
 ) -> Router {
-    Endpoints::new(service, TABLE, options, S::reject)
-        .on(
-            OnStockChanged::OPERATION,
-            |service, call| Box::pin(async move {
-                match service.on_stock_changed(OnStockChanged::read(&call)?).await {
-                    Ok(()) => call.answer_empty(204, Reply::new(())),
-                    Err(refusal) => call.answer_empty(500, refusal.into_reply()?),
-                }
-            }),
-        )
-        .at(path)
-        .into_router()
+    endpoints(service, path, options).into_router()
 }
 
-/// What `POST stockChanged` is asked.
-#[derive(Clone, Debug)]
-pub struct OnStockChanged {
-    /// The body.
-    pub body: super::types::Event,
-    /// JSON Pointers of fields of the body that the contract does not declare, at most 50.
-    pub undeclared: Vec<String>,
-    /// Headers, what layers left behind, the body as it was sent.
-    pub context: Context,
+/// The same as single steps, for whoever has steps of its own between them.
+pub fn endpoints<S: Service>(
+    service: Arc<S>,
+    path: impl Fn(&'static Operation) -> String,
+    options: RouterOptions,
+) -> Endpoints<S> {
+    let endpoints = Endpoints::new(
+        service,
+        TABLE,
+        options,
+        S::reject,
+        |service, call| {
+            Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+        },
+    );
+    endpoints.at(path)
 }
 
-impl Request for OnStockChanged {
+/// The request of any operation: read once, looked at by whoever has to, answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// `POST stockChanged`
+    OnStockChanged(super::webhook_calls::OnStockChangedCall),
+}
+
+impl Incoming {
+    /// Reads the request of a call.
+    ///
+    /// # Errors
+    /// When its body is refused, or the call is of another table.
+    pub fn read(call: &Call) -> Result<Self, Rejection> {
+        match WebhookId::of(call.operation()) {
+            Some(WebhookId::OnStockChanged) => {
+                Request::read(call).map(Self::OnStockChanged)
+            }
+            None => Err(Rejection::NotFound),
+        }
+    }
+
+    /// Its operation.
+    #[must_use]
+    pub const fn id(&self) -> WebhookId {
+        match self {
+            Self::OnStockChanged(_) => WebhookId::OnStockChanged,
+        }
+    }
+
+    /// JSON Pointers of at most `limit` fields of the body that the contract does not
+    /// declare, whatever their length.
+    #[must_use]
+    pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        match self {
+            Self::OnStockChanged(call) => call.undeclared(limit),
+        }
+    }
+
+    /// Hands it to the service's method and writes what that answers.
+    pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        match self {
+            Self::OnStockChanged(request) => {
+                Box::pin(async move {
+                    match service.on_stock_changed(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Request for super::webhook_calls::OnStockChangedCall {
     const OPERATION: &'static Operation = WebhookId::OnStockChanged.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        let (body, undeclared) = call.json()?;
-        Ok(Self {
-            body,
-            undeclared,
-            context: call.context(),
-        })
+        Ok(Self { body: call.json()? })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }

@@ -2,7 +2,9 @@
 
 //! The webhooks and callbacks of the contract.
 
-use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations};
+use ::contract_runtime::operation::{
+    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+};
 
 /// Every webhook and callback, in the order of the contract.
 pub static WEBHOOKS: &[Operation] = &[
@@ -15,6 +17,7 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
+        repeat: Repeat::Once,
         deprecated: false,
         parameters: &[],
         body: Some(Body {
@@ -24,11 +27,22 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema",
-                    validator: Some(|| super::schemas::validator(0)),
+                    validator: Some(super::schemas::validator(0)),
                 },
             ],
         }),
-        success: &[204],
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Default,
+                outcome: Outcome::Refusal,
+                content: &[],
+            },
+        ],
         servers: &[],
     },
 ];
@@ -49,5 +63,11 @@ impl WebhookId {
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &WEBHOOKS[self as usize]
+    }
+
+    /// The id of an operation of this table.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        operation.id.parse().ok()
     }
 }

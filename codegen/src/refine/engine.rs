@@ -1,20 +1,11 @@
 //! The run of progenitor, which may fail or panic.
 
-use std::{
-    cell::Cell,
-    panic::{self, AssertUnwindSafe},
-    sync::Once,
-};
+use std::panic::{self, AssertUnwindSafe};
 
 use progenitor_impl::{GenerationSettings, Generator};
 use serde_json::Value;
 
 use crate::lower::{Components, Lowered};
-
-thread_local! {
-    /// Whether a panic of this thread is expected and nobody's to see.
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Runs progenitor over a lowered document.
 ///
@@ -28,9 +19,9 @@ pub(super) fn generate(lowered: &Lowered) -> Result<syn::File, String> {
 /// whole document fails, which names no operation. Halves are tried and not each by itself:
 /// few operations fail, and a run over many takes little longer than one over few.
 pub(super) fn culprits(lowered: &Lowered) -> Vec<(String, String)> {
-    let shown = lowered.calls.iter().filter(|call| call.beyond.is_none());
+    let shown = lowered.operations.iter().filter(|own| own.beyond.is_none());
     let mut found = Vec::new();
-    let mut open: Vec<Vec<&str>> = vec![shown.map(|call| call.method.as_str()).collect()];
+    let mut open: Vec<Vec<&str>> = vec![shown.map(|own| own.method.as_str()).collect()];
     while let Some(group) = open.pop() {
         let mut document = lowered.document.clone();
         keep_only(&mut document, &|operation| group.contains(&operation));
@@ -64,27 +55,15 @@ fn run(document: &Value, components: &Components) -> Result<syn::File, String> {
         let placeholder = Components::placeholder(index);
         settings.with_replacement(&component.key, placeholder, std::iter::empty());
     }
-    let tokens = quietly(|| Generator::new(&settings).generate_tokens(&document))?
+    let tokens = caught(|| Generator::new(&settings).generate_tokens(&document))?
         .map_err(|error| error.to_string())?;
     syn::parse2(tokens).map_err(|error| format!("its output is no Rust: {error}"))
 }
 
-/// Calls what may panic; the panic's message comes back instead of going to standard error.
-fn quietly<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let shown = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                shown(info);
-            }
-        }));
-    });
-    let before = QUIET.replace(true);
+/// Calls what may panic; the panic's message comes back.
+fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     // Everything that `call` may leave half-changed was made for it and is dropped.
-    let result = panic::catch_unwind(AssertUnwindSafe(call));
-    QUIET.set(before);
-    result.map_err(|payload| {
+    panic::catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| payload.downcast_ref::<String>().cloned())
             .map_or_else(|| "it panics".to_owned(), |text| format!("it panics: {text}"))
@@ -94,16 +73,13 @@ fn quietly<T>(call: impl FnOnce() -> T) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        diagnostics::Diagnostics,
-        lower::{Answers, Call},
-    };
+    use crate::lower::LoweredOperation;
 
     #[test]
     fn a_panic_becomes_a_reason() {
-        let failed: Result<(), String> = quietly(|| panic!("no {}", 7));
+        let failed: Result<(), String> = caught(|| panic!("no {}", 7));
         assert_eq!(failed, Err("it panics: no 7".to_owned()));
-        assert_eq!(quietly(|| 1), Ok(1));
+        assert_eq!(caught(|| 1), Ok(1));
     }
 
     /// Two media types make progenitor panic; it says which operation only by chance.
@@ -112,15 +88,11 @@ mod tests {
         let plain = |id: &str| serde_json::json!({ "operationId": id, "responses": {} });
         let mut odd = plain("odd");
         odd["requestBody"] = serde_json::json!({ "content": { "a/b": {}, "c/d": {} } });
-        let call = |method: &str| Call {
-            operation: 0,
+        let own = |method: &str| LoweredOperation {
+            call: 0,
             method: method.to_owned(),
             path: String::new(),
             arguments: Vec::new(),
-            body: None,
-            accept: None,
-            results: Answers::default(),
-            refusals: Answers::default(),
             beyond: None,
         };
         let lowered = Lowered {
@@ -130,9 +102,8 @@ mod tests {
                 "paths": { "/even": { "get": plain("even") }, "/odd": { "post": odd } },
             }),
             components: Components::default(),
-            calls: vec![call("even"), call("odd")],
+            operations: vec![own("even"), own("odd")],
             losses: Vec::new(),
-            diagnostics: Diagnostics::new(),
         };
         assert!(generate(&lowered).is_err());
         let culprits = culprits(&lowered);

@@ -1,41 +1,13 @@
-//! A small contract, what is written for it, what is refused.
+//! What is decided for small contracts, and how the table says it.
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+
 use super::*;
-use crate::{
-    load::Sources,
-    resolve::{ResolveOptions, resolve},
-    schema::SchemaId,
-};
-
-/// Types as another stage would give them: components by name, the rest by JSON type.
-pub(crate) struct Types<'a>(pub(crate) &'a Graph);
-
-impl RustTypes for Types<'_> {
-    fn rust_type(&self, schema: SchemaId) -> TokenStream {
-        use crate::schema::{Origin, Types as T};
-        let schema = self.0.schema(schema);
-        match (&schema.origin, schema.reference, schema.types) {
-            (_, Some(target), _) => self.rust_type(target),
-            (Origin::Component(name), ..) => {
-                let name = ident(name);
-                quote!(super::types::#name)
-            }
-            (_, _, Some(T::INTEGER)) => quote!(i64),
-            (_, _, Some(T::ARRAY)) => {
-                let items = schema.items.map(|items| self.rust_type(items));
-                quote!(Vec<#items>)
-            }
-            (_, _, Some(T::STRING)) => quote!(String),
-            _ => quote!(::contract_runtime::Json),
-        }
-    }
-
-    fn is_scalar(&self, _: SchemaId) -> bool {
-        true
-    }
-}
+use crate::{emit::Emitter, generate::Project, load::Sources, operations};
 
 /// The contract that these tests and the server's share.
 pub(crate) const PETS: &str = r##"{
@@ -123,24 +95,18 @@ pub(crate) const PETS: &str = r##"{
   }
 }"##;
 
-/// Reads a document and hands it to `check`.
-pub(crate) fn with(document: &str, check: impl FnOnce(Contract<'_>)) {
-    let uri = "https://example.org/pets.json";
-    let mut sources = Sources::from_texts(&[("pets.json", uri, document)]).unwrap();
-    let (graph, apis, problems) = resolve(&mut sources, &ResolveOptions::default());
-    assert!(!problems.has_errors(), "{problems}");
-    let config = OperationConfig {
-        idempotency_header: Some("Idempotency-Key".to_owned()),
-        hidden_headers: vec!["dpop".to_owned()],
-        ..OperationConfig::default()
-    };
-    check(Contract {
-        graph: &graph,
-        api: &apis[0],
-        types: &Types(&graph),
-        config: &config,
-        side: Side::Paths,
-    });
+/// Plans a document, and hands the plan and its code's writer to `check`.
+pub(crate) fn with(document: &str, check: impl FnOnce(&Plan<'_>, &Graph, &Emitter<'_>)) {
+    let sources = Sources::from_texts(&[("pets.json", "https://example.org/pets.json", document)]).unwrap();
+    let mut project = Project::default();
+    project.config.operations.idempotency_header = Some("Idempotency-Key".to_owned());
+    project.config.operations.hidden_headers = vec!["dpop".to_owned()];
+    let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut diagnostics = Diagnostics::new();
+    let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{diagnostics}");
+    let types = Emitter::new(&contract.graph, &contract.shapes, &contract.tables, true, BTreeSet::new());
+    check(&plan, &contract.graph, &types);
 }
 
 /// Asserts that code holds a piece, whatever the spacing.
@@ -151,34 +117,26 @@ pub(crate) fn has(code: &TokenStream, piece: &str) {
 
 #[test]
 fn the_table_says_what_the_contract_says() {
-    with(PETS, |contract| {
-        let mut diagnostics = Diagnostics::new();
-        let code = operations(contract, &mut diagnostics);
+    with(PETS, |plan, graph, types| {
+        let code = operations::operations(plan, graph, types);
         syn::parse2::<syn::File>(code.clone()).unwrap();
-        has(
-            &code,
+        for piece in [
             r#"id: "pet_read", method: "GET", path: "/pets/{id}", tags: &["pets"], summary: "Reads a pet.", anonymous: false"#,
-        );
-        has(&code, r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false"#);
-        has(&code, r#"scopes: &[&["pets.write"]], idempotent: true, deprecated: true"#);
-        has(
-            &code,
-            r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Number), ..Parameter::QUERY }"#,
-        );
-        has(
-            &code,
+            r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false, repeat: Repeat::Safe"#,
+            r#"scopes: &[&["pets.write"]], idempotent: true, repeat: Repeat::Keyed, deprecated: true"#,
+            r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Number),"#,
             r#"shape: Shape::Object(&[("age", Shape::Scalar(Scalar::Number)), ("name", Shape::Scalar(Scalar::Text))])"#,
-        );
-        has(
-            &code,
-            r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(|| <super::types::Pet as ::contract_runtime::Contract>::VALIDATOR)"##,
-        );
-        has(&code, "success: &[201, 204]");
-        // By template, the more literal first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
-        has(&code, "Operations::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])");
-        has(&code, r#"PetRead = "pet_read","#);
-        has(&code, r#"PetsRead = "pets.read""#);
-        has(&code, "use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations,};");
+            r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(super::schemas::validator("##,
+            "Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }",
+            r#"Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json,"#,
+            // By template, the more literal first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
+            "Operations::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])",
+            r#"PetRead = "pet_read","#,
+            r#"PetsRead = "pets.read""#,
+            "use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses};",
+        ] {
+            has(&code, piece);
+        }
         assert!(!code.to_string().contains("DPoP"));
     });
 }
@@ -188,18 +146,18 @@ fn a_parameter_of_several_operations_is_written_once() {
     let key = r#"{"name": "X-Key", "in": "header", "required": true, "schema": {"type": "string"}}"#;
     let operation = |id: &str| {
         format!(
-            r#"{{"operationId": "{id}", "parameters": [{key}], "responses": {{"204": {{"description": ""}}}}}}"#
+            r##"{{"operationId": "{id}", "parameters": [{{"$ref": "#/components/parameters/Key"}}], "responses": {{"204": {{"description": ""}}}}}}"##
         )
     };
     let (a, b) = (operation("a"), operation("b"));
     let document = format!(
-        r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/": {{"get": {a}, "put": {b}}}}}}}"#
+        r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "components": {{"parameters": {{"Key": {key}}}}},
+            "paths": {{"/": {{"get": {a}, "put": {b}}}}}}}"#
     );
-    with(&document, |contract| {
-        let code = operations(contract, &mut Diagnostics::new());
+    with(&document, |plan, graph, types| {
+        let code = operations::operations(plan, graph, types);
         has(&code, r#"const X_KEY_PARAMETER: Parameter = Parameter { name: "X-Key""#);
         assert_eq!(code.to_string().matches("X_KEY_PARAMETER").count(), 3);
-        has(&code, "use ::contract_runtime::operation::{Operation, Operations,};");
     });
 }
 
@@ -234,29 +192,20 @@ fn every_style_and_body_is_in_the_table() {
         "responses": {"204": {"description": ""}}
       }}}
     }"##;
-    with(document, |contract| {
-        let code = operations(contract, &mut Diagnostics::new());
-        has(
-            &code,
+    with(document, |plan, graph, types| {
+        let code = operations::operations(plan, graph, types);
+        for piece in [
             r#"style: Style::Matrix, shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),"#,
-        );
-        has(
-            &code,
             r#"allow_reserved: true, shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Number)])"#,
-        );
-        has(
-            &code,
             r#"style: Style::DeepObject, shape: Shape::Map(&[("x", Shape::Object(&[("y", Shape::Scalar(Scalar::Boolean))]))], Scalar::Number)"#,
-        );
-        has(&code, r#"Parameter { name: "c", shape: Shape::Json, ..Parameter::COOKIE }"#);
-        has(
-            &code,
+            r#"Parameter { name: "c", shape: Shape::Json, validator: Some("#,
             r#"format: Format::Form(&[Parameter { name: "o", shape: Shape::Json, ..Parameter::QUERY }"#,
-        );
-        has(
-            &code,
             r#"Parameter { name: "l", explode: false, shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }"#,
-        );
+            r#"media_type: "image/*", format: Format::Bytes"#,
+            r#"servers: &["https://b.example/up"]"#,
+        ] {
+            has(&code, piece);
+        }
         let part = |name: &str, form: &str, parts: &str, media_type: &str| {
             has(
                 &code,
@@ -271,24 +220,119 @@ fn every_style_and_body_is_in_the_table() {
         part("either", "Binary", "OneOrEach", "");
         part("meta", "Json", "One", "application/json");
         part("ids", "Text(Scalar::Number)", "Each", "");
-        has(&code, r#"media_type: "image/*", format: Format::Bytes"#);
-        has(&code, r#"servers: &["https://b.example/up"]"#);
-        let bodies = bodies(contract).unwrap();
+        let bodies = operations::bodies(plan, graph, types).unwrap();
         syn::parse2::<syn::File>(bodies.clone()).unwrap();
-        has(&bodies, "pub enum ABody");
-        has(&bodies, "Image(::contract_runtime::operation::Typed)");
-        has(&bodies, "pub file: File");
-        has(&bodies, "pub images: Vec<File>");
-        has(&bodies, "pub fn new(file: File) -> Self");
+        for piece in [
+            "pub enum ABody",
+            "Image(::contract_runtime::operation::Typed)",
+            "pub file: File",
+            "pub images: Vec<File>",
+            "pub fn new(file: File) -> Self",
+        ] {
+            has(&bodies, piece);
+        }
     });
 }
 
 #[test]
-fn fields_never_clash() {
-    with(PETS, |contract| {
-        let plans = plan(contract);
-        let fields: Vec<_> = plans[1].parameters.iter().map(|p| p.field.as_str()).collect();
-        assert_eq!(fields, ["idempotency_key", "limit", "query_body"]);
-        assert_eq!((plans[1].type_name.as_str(), plans[1].method_name.as_str()), ("PetWrite", "pet_write"));
+fn names_never_clash() {
+    with(PETS, |plan, _, _| {
+        let call = &plan.calls[1];
+        let fields: Vec<_> = call.parameters.iter().map(|p| p.field.as_deref()).collect();
+        assert_eq!(fields, [Some("idempotency_key"), Some("limit"), Some("query_body")]);
+        assert_eq!(
+            (call.id.as_str(), call.method.as_str(), call.name.as_str()),
+            ("PetWrite", "pet_write", "PetWriteCall")
+        );
+    });
+}
+
+/// A document with one operation of these answers, and parameters.
+fn one(parameters: &str, responses: &str) -> String {
+    format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/a": {{"get": {{
+            "operationId": "a", "parameters": [{parameters}], "responses": {{{responses}}}}}}}}}}}"#
+    )
+}
+
+/// A query object without `type` is a struct, so its text is that of an object: the reading of
+/// types and of text is one.
+#[test]
+fn what_is_a_struct_is_read_and_written_as_an_object() {
+    let member = r#""properties": {"from": {"type": "integer"}}"#;
+    for schema in [
+        format!(r#"{{{member}}}"#),
+        format!(r#"{{"allOf": [{{{member}}}, {{"required": ["from"]}}]}}"#),
+        format!(r#"{{"type": "object", {member}}}"#),
+    ] {
+        let parameter = format!(r#"{{"name": "range", "in": "query", "schema": {schema}}}"#);
+        with(&one(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
+            let Parameter { ty, row, .. } = &plan.calls[0].parameters[0];
+            assert!(matches!(ty, TypeRef::Named(_)), "{schema}");
+            let field = ("from".to_owned(), Shape::Scalar(Scalar::Number));
+            assert_eq!(row.shape, Shape::Object(vec![field], None), "{schema}");
+        });
+    }
+}
+
+/// Which answers are successes is decided once: beside `200` a redirect is none, by itself it is.
+#[test]
+fn successes_and_refusals_are_told_apart_once() {
+    let check = |responses: &[&str], successes: &[&str], refusals: &[&str]| {
+        let all: Vec<String> =
+            responses.iter().map(|key| format!(r#""{key}": {{"description": ""}}"#)).collect();
+        with(&one("", &all.join(",")), |plan, _, _| {
+            let keys =
+                |answers: &Answers| answers.cases.iter().map(|case| case.status.key()).collect::<Vec<_>>();
+            let call = &plan.calls[0];
+            assert_eq!(
+                (keys(&call.answers), keys(&call.refusals)),
+                (
+                    successes.iter().map(|&s| s.to_owned()).collect(),
+                    refusals.iter().map(|&s| s.to_owned()).collect()
+                ),
+                "{responses:?}"
+            );
+        });
+    };
+    check(&["200", "302", "404"], &["200"], &["302", "404"]);
+    check(&["200", "304"], &["200", "304"], &[]);
+    check(&["302", "404"], &["302"], &["404"]);
+    check(&["default"], &["default"], &["default"]);
+    check(&["204", "default"], &["204"], &["default"]);
+    check(&["4XX"], &["2XX"], &["4XX"]);
+    check(&["100", "2XX", "5XX"], &["2XX"], &["5XX"]);
+}
+
+/// An enum of refusals is called after what it holds, whoever has it first.
+#[test]
+fn refusals_are_named_after_what_they_hold() {
+    let json = |name: &str| {
+        format!(
+            r##"{{"description": "", "content": {{"application/json": {{"schema": {{"$ref": "#/components/schemas/{name}"}}}}}}}}"##
+        )
+    };
+    let operation = |id: &str, first: &str, second: &str| {
+        format!(
+            r#"{{"operationId": "{id}", "responses": {{"204": {{"description": ""}}, "404": {}, "409": {}, "410": {}}}}}"#,
+            json(first),
+            json(second),
+            json(first)
+        )
+    };
+    let schemas = r#""Wait": {"type": "object", "properties": {"s": {}}}, "Fault": {"type": "object", "properties": {"c": {}}}"#;
+    let document = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "components": {{"schemas": {{{schemas}}}}},
+            "paths": {{"/a": {{"get": {}}}, "/b": {{"get": {}}}}}}}"#,
+        operation("a", "Wait", "Fault"),
+        operation("b", "Fault", "Wait"),
+    );
+    with(&document, |plan, _, _| {
+        let [choice] = plan.choices.as_slice() else { panic!("{:?}", plan.choices) };
+        let variants: Vec<&str> = choice.variants.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((choice.name.as_str(), variants), ("FaultOrWait", vec!["Fault", "Wait"]));
+        assert_eq!(choice.users, [0, 1]);
+        let own: Vec<&str> = plan.calls[0].refusals.cases.iter().map(|case| case.variant.as_str()).collect();
+        assert_eq!(own, ["Wait", "Fault", "Wait"]);
     });
 }

@@ -1,0 +1,226 @@
+//! The generated modules `calls` and `answers`: what each operation is asked and answers, in types
+//! that both sides share.
+//!
+//! What may be left out is a struct of its own, with `Default` and a setter for each: a new
+//! parameter that is not required changes no line of a caller's.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::{
+    api::{ParameterIn, Status},
+    client::limits,
+    emit::{ident, markdown},
+    operations::{doc, whole_type},
+    plan::{BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Side},
+    rust_types::RustTypes,
+    schema::Graph,
+    shape::TypeRef,
+};
+
+/// Writes the module `calls` (or `webhook_calls`), a direct child of the generated root.
+pub fn calls(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStream {
+    let writer = Writer { side: plan.side, graph, types };
+    plan.calls.iter().map(|call| writer.call(call)).collect()
+}
+
+struct Writer<'a> {
+    side: Side,
+    graph: &'a Graph,
+    types: &'a dyn RustTypes,
+}
+
+impl Writer<'_> {
+    fn call(&self, call: &Call<'_>) -> TokenStream {
+        let place = call.place();
+        let options = call.has_options().then(|| self.options(call, &place));
+        let name = ident(&call.name);
+        let about = doc(&[format!("What `{place}` is asked.")]);
+        let required = call.required().map(|(_, parameter)| {
+            let (about, field, ty) = self.field(parameter);
+            quote!(#about pub #field: #ty,)
+        });
+        let body = call.body.as_ref().filter(|body| body.body.required).map(|body| {
+            let described = body.body.description.as_deref().map(markdown);
+            let about = doc(&[described.unwrap_or_else(|| "The body.".to_owned())]);
+            let ty = whole_type(self.side, body, self.types);
+            quote!(#about pub body: #ty,)
+        });
+        let more = call.has_options().then(|| {
+            let options = ident(&call.options);
+            quote! {
+                /// What may be left out.
+                pub options: #options,
+            }
+        });
+        let fields: TokenStream = required.chain(body).chain(more).collect();
+        let fields = if fields.is_empty() { quote!(;) } else { quote!({ #fields }) };
+        quote! {
+            #options
+
+            #about
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct #name #fields
+        }
+    }
+
+    fn options(&self, call: &Call<'_>, place: &str) -> TokenStream {
+        let name = ident(&call.options);
+        let about = doc(&[format!("What may be left out of `{place}`.")]);
+        let mut fields = TokenStream::new();
+        let mut setters = TokenStream::new();
+        let mut add = |about: TokenStream, field: &proc_macro2::Ident, ty: &TokenStream, given: Given| {
+            let (argument, value) = match given {
+                Given::Plain => (quote!(#ty), quote!(#field)),
+                Given::Into => (quote!(impl Into<#ty>), quote!(#field.into())),
+                Given::Texts => {
+                    let each = quote!(#field.into_iter().map(Into::into).collect());
+                    (quote!(impl IntoIterator<Item = impl Into<String>>), each)
+                }
+            };
+            fields.extend(quote!(#about pub #field: Option<#ty>,));
+            setters.extend(quote! {
+                #about
+                #[must_use]
+                pub fn #field(mut self, #field: #argument) -> Self {
+                    self.#field = Some(#value);
+                    self
+                }
+            });
+        };
+        for (_, parameter) in call.optional() {
+            let (about, field, ty) = self.field(parameter);
+            let given = match &parameter.ty {
+                TypeRef::String => Given::Into,
+                TypeRef::Vec(inner) if **inner == TypeRef::String => Given::Texts,
+                _ => Given::Plain,
+            };
+            add(about, &field, &ty, given);
+        }
+        if let Some(body) = call.body.as_ref().filter(|body| !body.body.required) {
+            let described = body.body.description.as_deref().map(markdown);
+            let about = doc(&[described.unwrap_or_else(|| "The body.".to_owned())]);
+            let plain =
+                matches!(&body.variants[..], [one] if !matches!(one.ty, BodyType::Text | BodyType::Bytes));
+            let ty = whole_type(self.side, body, self.types);
+            add(about, &ident("body"), &ty, if plain { Given::Plain } else { Given::Into });
+        }
+        quote! {
+            #about
+            #[derive(Clone, Debug, Default, PartialEq)]
+            #[non_exhaustive]
+            pub struct #name { #fields }
+
+            impl #name {
+                /// Everything left out.
+                #[must_use]
+                pub fn new() -> Self {
+                    Self::default()
+                }
+
+                #setters
+            }
+        }
+    }
+
+    /// Documentation, name and type of a parameter.
+    fn field(&self, parameter: &Parameter<'_>) -> (TokenStream, proc_macro2::Ident, TokenStream) {
+        let place = match parameter.row.location {
+            ParameterIn::Path => "Path parameter",
+            ParameterIn::Query => "Query parameter",
+            ParameterIn::Header => "Header",
+            ParameterIn::Cookie => "Cookie",
+        };
+        let words = parameter.row.schema.map(|schema| limits(self.graph, schema)).unwrap_or_default();
+        let words = if words.is_empty() { words } else { format!(": {words}") };
+        let deprecated = if parameter.parameter.deprecated { ", deprecated" } else { "" };
+        let mut paragraphs: Vec<String> = Vec::new();
+        paragraphs.extend(parameter.parameter.description.as_deref().map(markdown));
+        paragraphs.push(format!("{place} `{}`{deprecated}{words}.", parameter.row.name));
+        let field = ident(parameter.field.as_deref().unwrap_or_default());
+        (doc(&paragraphs), field, self.types.rust_type(&parameter.ty))
+    }
+}
+
+/// How a setter takes its value.
+enum Given {
+    Plain,
+    Into,
+    Texts,
+}
+
+/// Writes the module `answers` (or `webhook_answers`), or nothing when one type does everywhere.
+pub fn answers(plan: &Plan<'_>, types: &dyn RustTypes) -> Option<TokenStream> {
+    let items: Vec<TokenStream> =
+        plan.choices.iter().map(|choice| enumeration(plan, choice, types)).collect();
+    (!items.is_empty()).then(|| quote!(#(#items)*))
+}
+
+fn enumeration(plan: &Plan<'_>, choice: &Choice, types: &dyn RustTypes) -> TokenStream {
+    let name = ident(&choice.name);
+    let first = choice.users.first().and_then(|&user| plan.calls.get(user));
+    let place = first.map(Call::place).unwrap_or_default();
+    let about = match (choice.outcome, choice.users.len()) {
+        (Outcome::Success, _) => format!("What `{place}` answers."),
+        (Outcome::Refusal, 1) => format!("What `{place}` refuses with."),
+        (Outcome::Refusal, 2) => format!("What `{place}` and one more refuse with."),
+        (Outcome::Refusal, users) => format!("What `{place}` and {} more refuse with.", users - 1),
+    };
+    let about = doc(&[about]);
+    let variants = choice.variants.iter().map(|(variant, payload)| {
+        let text = match choice.outcome {
+            Outcome::Success => {
+                let cases = first.map(|call| call.answers.cases.as_slice()).unwrap_or_default();
+                cases.iter().find(|case| case.variant == *variant).map(said).unwrap_or_default()
+            }
+            Outcome::Refusal => held(payload, types),
+        };
+        let about = doc(&[text]);
+        let name = ident(variant);
+        match payload {
+            Payload::Nothing => quote!(#about #name),
+            payload => {
+                let ty = payload_type(payload, types);
+                quote!(#about #name(#ty))
+            }
+        }
+    });
+    quote! {
+        #about
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum #name { #(#variants),* }
+    }
+}
+
+/// `` `201` as `text/csv`: Made. ``
+fn said(case: &Case) -> String {
+    let status = match case.status {
+        Status::Default => "Any other".to_owned(),
+        status => format!("`{}`", status.key()),
+    };
+    let media = if case.by_media_type { format!(" as `{}`", case.media_type) } else { String::new() };
+    let told = if case.doc.trim().is_empty() { String::new() } else { format!(": {}", markdown(&case.doc)) };
+    format!("{status}{media}{told}")
+}
+
+fn held(payload: &Payload, types: &dyn RustTypes) -> String {
+    match payload {
+        Payload::Json(ty) => match types.name(ty) {
+            Some(name) => format!("A [`{name}`](super::types::{name})."),
+            None => "JSON.".to_owned(),
+        },
+        Payload::Text => "Text.".to_owned(),
+        Payload::Bytes => "Bytes of another media type.".to_owned(),
+        Payload::Nothing => "Nothing but a status.".to_owned(),
+    }
+}
+
+/// The type of what an answer holds, as seen from another module.
+pub(crate) fn payload_type(payload: &Payload, types: &dyn RustTypes) -> TokenStream {
+    match payload {
+        Payload::Json(ty) => types.rust_type(ty),
+        Payload::Text => quote!(String),
+        Payload::Bytes => quote!(::contract_runtime::multipart::Bytes),
+        Payload::Nothing => quote!(()),
+    }
+}

@@ -1,0 +1,201 @@
+//! Rows of the table as expressions of the runtime's types: what differs from the usual.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Used;
+use crate::{
+    api::ParameterIn,
+    emit::ident,
+    plan::{Body, Content, Format, Part, PartCount, PartForm, Row, Scalar, Shape},
+    rust_types::RustTypes,
+    schema::{Graph, SchemaId, Types},
+};
+
+/// Writes rows, and remembers which types they name.
+pub(super) struct Rows<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) types: &'a dyn RustTypes,
+    pub(super) used: Used,
+}
+
+impl Rows<'_> {
+    /// A parameter, or a field of a form.
+    pub(super) fn parameter(&mut self, row: &Row) -> TokenStream {
+        self.used.parameters.insert("Parameter");
+        let name = &row.name;
+        let path = row.location == ParameterIn::Path;
+        let (plain, usual_style) = match row.location {
+            ParameterIn::Path => ("PATH", "simple"),
+            ParameterIn::Query => ("QUERY", "form"),
+            ParameterIn::Header => ("HEADER", "simple"),
+            ParameterIn::Cookie => ("COOKIE", "form"),
+        };
+        let plain = ident(plain);
+        let required = (row.required != path).then(|| {
+            let required = row.required;
+            quote!(required: #required,)
+        });
+        let style = (row.style != usual_style).then(|| {
+            self.used.parameters.insert("Style");
+            let style = style(&row.style);
+            quote!(style: Style::#style,)
+        });
+        let explode = (row.explode != (usual_style == "form")).then(|| {
+            let explode = row.explode;
+            quote!(explode: #explode,)
+        });
+        let reserved = row.allow_reserved.then(|| quote!(allow_reserved: true,));
+        let shape = (row.shape != Shape::Scalar(Scalar::Text)).then(|| {
+            let shape = self.shape(&row.shape);
+            quote!(shape: #shape,)
+        });
+        let validator = row.schema.map(|schema| {
+            let validator = self.types.validator(schema);
+            quote!(validator: Some(#validator),)
+        });
+        quote! {
+            Parameter { name: #name, #required #style #explode #reserved #shape #validator ..Parameter::#plain }
+        }
+    }
+
+    pub(super) fn body(&mut self, body: &Body<'_>) -> TokenStream {
+        self.used.operation.insert("Body");
+        let required = body.body.required;
+        let contents = body.contents.iter().map(|content| self.body_content(content));
+        let contents: Vec<TokenStream> = contents.collect();
+        quote!(Body { required: #required, content: &[#(#contents),*] })
+    }
+
+    fn body_content(&mut self, content: &Content<'_>) -> TokenStream {
+        let format = match &content.format {
+            Format::Model | Format::Json => quote!(Json),
+            Format::Text => quote!(Text),
+            Format::Bytes | Format::Typed => quote!(Bytes),
+            Format::Form(fields, others) => {
+                let fields: Vec<TokenStream> = fields.iter().map(|field| self.parameter(field)).collect();
+                let others = self.scalar(*others);
+                quote!(Form(&[#(#fields),*], #others))
+            }
+            Format::Multipart(parts, _) => {
+                let parts: Vec<TokenStream> = parts.iter().map(|part| self.part(part)).collect();
+                quote!(Multipart(&[#(#parts),*]))
+            }
+        };
+        self.content(&content.media.name, &format, content.media.schema)
+    }
+
+    /// One media type of a body or an answer.
+    pub(super) fn content(
+        &mut self,
+        media_type: &str,
+        format: &TokenStream,
+        schema: Option<SchemaId>,
+    ) -> TokenStream {
+        self.used.operation.extend(["Content", "Format"]);
+        let location = schema.map(|schema| self.graph.location(schema)).unwrap_or_default();
+        let validator = match schema {
+            Some(schema) => {
+                let validator = self.types.validator(schema);
+                quote!(Some(#validator))
+            }
+            None => quote!(None),
+        };
+        quote! {
+            Content {
+                media_type: #media_type,
+                format: Format::#format,
+                schema: #location,
+                validator: #validator,
+            }
+        }
+    }
+
+    fn part(&mut self, part: &Part) -> TokenStream {
+        self.used.operation.extend(["Part", "PartForm", "Parts"]);
+        let (name, media_type) = (&part.name, &part.media_type);
+        let form = match part.form {
+            PartForm::Binary => quote!(Binary),
+            PartForm::Json => quote!(Json),
+            PartForm::Text(scalar) => {
+                let scalar = self.scalar(scalar);
+                quote!(Text(#scalar))
+            }
+        };
+        let parts = ident(match part.count {
+            PartCount::One => "One",
+            PartCount::Each => "Each",
+            PartCount::OneOrEach => "OneOrEach",
+        });
+        quote!(Part { name: #name, form: PartForm::#form, parts: Parts::#parts, media_type: #media_type })
+    }
+
+    fn shape(&mut self, shape: &Shape) -> TokenStream {
+        self.used.parameters.insert("Shape");
+        match shape {
+            Shape::Scalar(scalar) => {
+                let scalar = self.scalar(*scalar);
+                quote!(Shape::Scalar(#scalar))
+            }
+            Shape::Array(scalar) => {
+                let scalar = self.scalar(*scalar);
+                quote!(Shape::Array(#scalar))
+            }
+            Shape::Object(fields, others) => {
+                let names = fields.iter().map(|(name, _)| name);
+                let shapes: Vec<TokenStream> = fields.iter().map(|(_, shape)| self.shape(shape)).collect();
+                let fields = quote!(&[#((#names, #shapes)),*]);
+                match others.map(|others| self.scalar(others)) {
+                    Some(others) => quote!(Shape::Map(#fields, #others)),
+                    None => quote!(Shape::Object(#fields)),
+                }
+            }
+            Shape::OneOf(shapes) => {
+                let shapes: Vec<TokenStream> = shapes.iter().map(|shape| self.shape(shape)).collect();
+                quote!(Shape::OneOf(&[#(#shapes),*]))
+            }
+            Shape::Json => quote!(Shape::Json),
+        }
+    }
+
+    fn scalar(&mut self, scalar: Scalar) -> TokenStream {
+        self.used.parameters.insert("Scalar");
+        match scalar {
+            Scalar::Text => quote!(Scalar::Text),
+            Scalar::Number => quote!(Scalar::Number),
+            Scalar::Boolean => quote!(Scalar::Boolean),
+            Scalar::Any => quote!(Scalar::Any),
+            Scalar::Of(types) => {
+                self.used.types = true;
+                let named = [
+                    (Types::NULL, quote!(NULL)),
+                    (Types::BOOLEAN, quote!(BOOLEAN)),
+                    (Types::NUMBER, quote!(NUMBER)),
+                    (Types::INTEGER, quote!(INTEGER)),
+                    (Types::STRING, quote!(STRING)),
+                ];
+                let mut names = named.into_iter().filter(|(each, _)| {
+                    let whole = *each == Types::INTEGER && types.contains(Types::NUMBER);
+                    types.contains(*each) && !whole
+                });
+                let first = names.next().map(|(_, name)| quote!(Types::#name)).unwrap_or_default();
+                let others = names.map(|(_, name)| quote!(.or(Types::#name)));
+                quote!(Scalar::Of(#first #(#others)*))
+            }
+            Scalar::Json => quote!(Scalar::Json),
+        }
+    }
+}
+
+/// The style as the runtime calls it.
+fn style(style: &str) -> proc_macro2::Ident {
+    ident(match style {
+        "form" => "Form",
+        "spaceDelimited" => "SpaceDelimited",
+        "pipeDelimited" => "PipeDelimited",
+        "deepObject" => "DeepObject",
+        "label" => "Label",
+        "matrix" => "Matrix",
+        _ => "Simple",
+    })
+}

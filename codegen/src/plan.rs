@@ -1,0 +1,432 @@
+//! Decides every operation once, for all who write something about it: names, parameters, bodies,
+//! answers, refusals, and in which order paths are tried.
+//!
+//! ```text
+//! Api + Shapes ──► plan ──┬► operations   the table
+//!                         ├► bodies, calls, answers   the types that both sides share
+//!                         ├► client, server
+//!                         └► lower   the same for other engines
+//! ```
+//!
+//! A plan is plain data: no code, and types as the shape stage has them. The index of a call is
+//! that of its operation, the index of a parameter is its row of the table on both sides.
+
+mod answers;
+mod bodies;
+mod names;
+mod order;
+mod parts;
+mod reason;
+mod text;
+
+use std::collections::BTreeSet;
+
+pub use answers::{Answers, Case, Choice, Outcome, Payload};
+pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
+pub use parts::{Part, PartCount, PartForm};
+pub use text::{Scalar, Shape};
+
+use contract_runtime::Json;
+
+use crate::{
+    api::{self, Api, Operation, ParameterIn},
+    config::{ClientConfig, OperationConfig},
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{Graph, SchemaId},
+    shape::{Shapes, TypeRef},
+};
+
+/// What a plan is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// All schemas.
+    pub graph: &'a Graph,
+    /// All types.
+    pub shapes: &'a Shapes,
+    /// All operations.
+    pub api: &'a Api,
+    /// What the contract does not say of its operations.
+    pub operations: &'a OperationConfig,
+    /// What it does not say of clients.
+    pub client: &'a ClientConfig,
+    /// Whether `properties` without `type` mean an object.
+    pub implied_objects: bool,
+}
+
+/// Which operations of a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Side {
+    /// Those below `paths`, which clients call.
+    #[default]
+    Paths,
+    /// Those below `webhooks`, and callbacks, which the interface itself calls.
+    Webhooks,
+}
+
+/// All operations of one side, decided.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// Which.
+    pub side: Side,
+    /// The document.
+    pub api: &'a Api,
+    /// One for each operation, in document order.
+    pub calls: Vec<Call<'a>>,
+    /// The order in which paths are tried, as indices of `calls`.
+    pub order: Vec<usize>,
+    /// The enums of answers and refusals, each once, by name.
+    pub choices: Vec<Choice>,
+    /// What most operations refuse with.
+    pub common: Option<Refused>,
+    /// Scopes that security schemes declare or operations ask for, with what is said of them.
+    pub scopes: Vec<(String, Option<String>)>,
+}
+
+/// What operations refuse with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refused {
+    /// One type.
+    One(Payload),
+    /// An enum of [`Plan::choices`], by name.
+    Choice(String),
+}
+
+/// One operation, decided.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    /// What the contract says.
+    pub operation: &'a Operation,
+    /// Its variant of `OperationId` and `Incoming`: `PetWrite`.
+    pub id: String,
+    /// Its method: `pet_write`.
+    pub method: String,
+    /// The struct of what may be left out: `PetWrite`.
+    pub options: String,
+    /// The struct of everything that it is asked: `PetWriteCall`.
+    pub name: String,
+    /// What a second sending of the same request does.
+    pub repeat: Repeat,
+    /// The rows of the table, in document order.
+    pub parameters: Vec<Parameter<'a>>,
+    /// The body.
+    pub body: Option<Body<'a>>,
+    /// What it answers.
+    pub answers: Answers,
+    /// What it refuses with.
+    pub refusals: Answers,
+    /// The media types that a client can read, results first.
+    pub accept: Option<String>,
+    /// Whether a caller need not sign in.
+    pub anonymous: bool,
+    /// Alternatives of scopes, each once; none when some alternative asks for no scope.
+    pub scopes: Vec<Vec<&'a str>>,
+    /// Why no client can send it.
+    pub unsendable: Option<String>,
+}
+
+/// What a second sending of the same request does, where the method does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// What the method says.
+    Method,
+    /// It only reads.
+    Safe,
+    /// It changes nothing more.
+    Idempotent,
+    /// It changes nothing more, since it carries a key.
+    Keyed,
+}
+
+/// One parameter, decided.
+#[derive(Clone, Debug)]
+pub struct Parameter<'a> {
+    /// What the contract says.
+    pub parameter: &'a api::Parameter,
+    /// Its field; none when the transport supplies it.
+    pub field: Option<String>,
+    /// Its type, which is never `null`: that has no text.
+    pub ty: TypeRef,
+    /// Its row of the table.
+    pub row: Row,
+}
+
+impl Side {
+    /// The operations of this side.
+    #[must_use]
+    pub fn of(self, api: &Api) -> &[Operation] {
+        match self {
+            Self::Paths => &api.operations,
+            Self::Webhooks => &api.webhooks,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// The arguments that a caller has to give, by their rows: those of the path in the order of
+    /// its template, then the others in document order.
+    pub fn required(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
+        let mut rows: Vec<(usize, &Parameter<'_>)> = self.fields().filter(|(_, p)| p.row.required).collect();
+        let path = &self.operation.path;
+        rows.sort_by_key(|(_, parameter)| match parameter.row.location {
+            ParameterIn::Path => path.find(&format!("{{{}}}", parameter.row.name)).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        });
+        rows.into_iter()
+    }
+
+    /// What may be left out, by its rows.
+    pub fn optional(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
+        self.fields().filter(|(_, parameter)| !parameter.row.required)
+    }
+
+    /// Whether anything may be left out, the body included.
+    #[must_use]
+    pub fn has_options(&self) -> bool {
+        self.optional().next().is_some() || self.body.as_ref().is_some_and(|body| !body.body.required)
+    }
+
+    /// `GET /pets`, as messages and documentation call it.
+    #[must_use]
+    pub fn place(&self) -> String {
+        format!("{} {}", self.operation.method, self.operation.path)
+    }
+
+    fn fields(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
+        self.parameters.iter().enumerate().filter(|(_, parameter)| parameter.field.is_some())
+    }
+}
+
+impl Plan<'_> {
+    /// The choice of this name.
+    #[must_use]
+    pub fn choice(&self, name: &str) -> Option<&Choice> {
+        self.choices.iter().find(|choice| choice.name == name)
+    }
+}
+
+/// OpenAPI 3.1, 4.8.12.1: parameters of these names are ignored.
+const IGNORED: &[&str] = &["accept", "content-type", "authorization"];
+
+/// Decides all operations of one side. `diagnostics` gets an error for two at one place, and for
+/// options that name no operation.
+#[must_use]
+pub fn plan<'a>(given: Given<'a>, side: Side, diagnostics: &mut Diagnostics) -> Plan<'a> {
+    let operations = side.of(given.api);
+    let names = names::names(operations);
+    let calls = operations.iter().zip(names).map(|(operation, names)| call(given, side, operation, names));
+    let mut calls: Vec<Call<'a>> = calls.collect();
+    let choices = answers::choices(given.shapes, &mut calls);
+    let common = answers::common(&calls);
+    let order = match side {
+        Side::Paths => order::order(operations, diagnostics),
+        // Their paths are names; where each is received is the receiver's choice.
+        Side::Webhooks => (0..calls.len()).collect(),
+    };
+    let scopes = if side == Side::Paths { scopes(given.api) } else { Vec::new() };
+    Plan { side, api: given.api, calls, order, choices, common, scopes }
+}
+
+/// Reports options that name an operation which the contract does not have.
+pub fn check_lists(config: &OperationConfig, api: &Api, diagnostics: &mut Diagnostics) {
+    let known: BTreeSet<&str> = api.operations.iter().chain(&api.webhooks).map(|o| o.id.as_str()).collect();
+    let lists = [("safe", &config.safe), ("idempotent", &config.idempotent), ("raw", &config.raw)];
+    for (option, id) in lists.iter().flat_map(|(option, ids)| ids.iter().map(move |id| (option, id))) {
+        if !known.contains(id.as_str()) {
+            let message =
+                format!("`operations.{option}` names an operation that the contract does not have: `{id}`");
+            diagnostics.push(
+                Diagnostic::error("config", message).help("an operation is named by its `operationId`"),
+            );
+        }
+    }
+}
+
+fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names::Names) -> Call<'a> {
+    let config = given.operations;
+    let names::Names { id, method, options, call } = names;
+    let named = |list: &[String]| list.contains(&operation.id);
+    let raw = named(&config.raw);
+    let mut parameters = parameters(given, operation);
+    names::name_fields(side, &mut parameters);
+    let body = operation.request_body.as_ref().and_then(|body| given.body(&id, body, raw));
+    let (answers, refusals) = given.answers(operation, raw);
+    let accept = answers::accept(operation, &answers, &refusals);
+    Call {
+        unsendable: unsendable(side, operation, body.as_ref()),
+        repeat: repeat(given, operation),
+        anonymous: operation.security.is_empty() || operation.security.iter().any(Vec::is_empty),
+        scopes: alternatives(operation),
+        operation,
+        id,
+        method,
+        options,
+        name: call,
+        parameters,
+        body,
+        answers,
+        refusals,
+        accept,
+    }
+}
+
+fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'a>> {
+    let is = |parameter: &api::Parameter, name: &str| parameter.name.eq_ignore_ascii_case(name);
+    let header = |parameter: &api::Parameter| parameter.location == ParameterIn::Header;
+    let cookie = |parameter: &api::Parameter| parameter.location == ParameterIn::Cookie;
+    let supplied = |parameter: &api::Parameter| {
+        let mut list = given.client.transport_headers.iter();
+        (header(parameter) || cookie(parameter)) && list.any(|name| is(parameter, name))
+    };
+    let hidden = |parameter: &api::Parameter| {
+        let list = given.operations.hidden_headers.iter().map(String::as_str);
+        header(parameter) && list.chain(IGNORED.iter().copied()).any(|name| is(parameter, name))
+    };
+    let visible = operation.parameters.iter().filter(|parameter| !hidden(parameter));
+    let settled = visible.map(|parameter| Parameter {
+        parameter,
+        field: (!supplied(parameter)).then(String::new),
+        ty: match parameter.schema.map(|schema| given.shapes.of(schema)) {
+            Some(TypeRef::Nullable(inner)) => (**inner).clone(),
+            Some(ty) => ty.clone(),
+            None => TypeRef::String,
+        },
+        row: Row {
+            name: parameter.name.clone(),
+            location: parameter.location,
+            // OpenAPI 3.1, 4.8.12.1: a parameter of the path has to be.
+            required: parameter.required || parameter.location == ParameterIn::Path,
+            style: parameter.style.clone(),
+            explode: parameter.explode,
+            allow_reserved: parameter.allow_reserved,
+            shape: given.text_of(parameter),
+            schema: parameter.schema,
+        },
+    });
+    settled.collect()
+}
+
+fn repeat(given: Given<'_>, operation: &Operation) -> Repeat {
+    let config = given.operations;
+    let key = config.idempotency_header.as_deref().unwrap_or("");
+    let carries_key = operation.parameters.iter().any(|parameter| {
+        let header = parameter.location == ParameterIn::Header && parameter.required;
+        header && parameter.name.eq_ignore_ascii_case(key)
+    });
+    if config.safe.contains(&operation.id) {
+        Repeat::Safe
+    } else if config.idempotent.contains(&operation.id) {
+        Repeat::Idempotent
+    } else if carries_key {
+        Repeat::Keyed
+    } else {
+        Repeat::Method
+    }
+}
+
+/// Why no client can send an operation.
+fn unsendable(side: Side, operation: &Operation, body: Option<&Body<'_>>) -> Option<String> {
+    const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
+    if !METHODS.contains(&operation.method.as_str()) {
+        return Some(format!("method `{}` is not supported", operation.method));
+    }
+    let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));
+    for media in sent {
+        if !contract_runtime::media::MediaType::of(&media.name).is_sendable() {
+            return Some(format!("`{}` is no media type that a client can send", media.name));
+        }
+    }
+    // A webhook has a name where others have a path.
+    let template = if side == Side::Webhooks { "/" } else { &operation.path };
+    let placeholders = match placeholders(template) {
+        Ok(placeholders) => placeholders,
+        Err(reason) => return Some(reason),
+    };
+    let in_path = |parameter: &&api::Parameter| parameter.location == ParameterIn::Path;
+    let declared: Vec<&str> =
+        operation.parameters.iter().filter(in_path).map(|parameter| parameter.name.as_str()).collect();
+    if let Some(missing) = placeholders.iter().find(|name| !declared.contains(name)) {
+        return Some(format!("the path's `{{{missing}}}` is no parameter"));
+    }
+    let lost = declared.iter().find(|name| !placeholders.contains(name))?;
+    Some(format!("path parameter `{lost}` is not in the path"))
+}
+
+/// The names between braces, in order, each once.
+pub(crate) fn placeholders(path: &str) -> Result<Vec<&str>, String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = path;
+    if !path.starts_with('/') {
+        return Err("its path does not begin with `/`".to_owned());
+    }
+    while let Some(open) = rest.find(['{', '}']) {
+        let (_, from) = rest.split_at(open);
+        let name = from.strip_prefix('{').and_then(|from| from.split_once('}'));
+        let Some((name, after)) = name.filter(|(name, _)| !name.is_empty() && !name.contains(['{', '/']))
+        else {
+            return Err(format!("its path `{path}` is no template"));
+        };
+        if names.contains(&name) {
+            return Err(format!("its path has `{{{name}}}` twice"));
+        }
+        names.push(name);
+        rest = after;
+    }
+    Ok(names)
+}
+
+fn alternatives(operation: &Operation) -> Vec<Vec<&str>> {
+    let mut all: Vec<Vec<&str>> = Vec::new();
+    for alternative in &operation.security {
+        let mut scopes: Vec<&str> =
+            alternative.iter().flat_map(|(_, scopes)| scopes).map(String::as_str).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        if scopes.is_empty() {
+            return Vec::new();
+        }
+        if !all.contains(&scopes) {
+            all.push(scopes);
+        }
+    }
+    all
+}
+
+/// Those that security schemes declare, in their order, then those that operations ask for.
+fn scopes(api: &Api) -> Vec<(String, Option<String>)> {
+    let mut all: Vec<(String, Option<String>)> = Vec::new();
+    let mut add = |scope: &str, doc: Option<&str>| {
+        if !all.iter().any(|(known, _)| known == scope) {
+            all.push((scope.to_owned(), doc.filter(|doc| !doc.is_empty()).map(str::to_owned)));
+        }
+    };
+    for (_, scheme) in &api.security_schemes {
+        let Some(Json::Object(flows)) = scheme.pointer("/flows") else { continue };
+        for (_, flow) in flows.iter() {
+            let Some(Json::Object(scopes)) = flow.pointer("/scopes") else { continue };
+            for (scope, doc) in scopes.iter() {
+                add(scope, doc.as_str());
+            }
+        }
+    }
+    for scope in api.operations.iter().flat_map(alternatives).flatten() {
+        add(scope, None);
+    }
+    all
+}
+
+/// What a schema, or one that it refers to, says of itself.
+pub(crate) fn described(graph: &Graph, schema: SchemaId) -> Option<String> {
+    let mut next = Some(schema);
+    // Bounded like every walk over references: a graph may be made by hand.
+    for _ in 0..8 {
+        let schema = graph.schema(next?);
+        if let Some(text) = &schema.description {
+            return Some(text.clone());
+        }
+        next = schema.reference;
+    }
+    None
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,217 @@
+//! Decides how text becomes a value, by what the schemas of a place say together: parameters,
+//! fields of forms, parts.
+
+use super::Given;
+use crate::{
+    api::Parameter,
+    schema::{SchemaId, Types},
+    together::{Conj, Facts},
+};
+
+/// How deep members are looked into; contracts that nest further say nothing about text.
+const DEPTH: usize = 32;
+
+/// What a parameter, or a field of a form, stands for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// One value.
+    Scalar(Scalar),
+    /// A list of values.
+    Array(Scalar),
+    /// An object: its members, and what others are where the contract says so.
+    Object(Vec<(String, Shape)>, Option<Scalar>),
+    /// One of several.
+    OneOf(Vec<Shape>),
+    /// A JSON document.
+    Json,
+}
+
+/// One piece of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scalar {
+    /// A string.
+    Text,
+    /// A number.
+    Number,
+    /// A boolean.
+    Boolean,
+    /// Whatever it looks like.
+    Any,
+    /// One of these types.
+    Of(Types),
+    /// A JSON document.
+    Json,
+}
+
+impl Scalar {
+    /// Whether a text may stand for values of several types.
+    const fn is_mixed(self) -> bool {
+        matches!(self, Self::Any | Self::Of(_))
+    }
+}
+
+impl Shape {
+    /// Whether a text may stand for several values, so that only the schema can tell.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        match self {
+            Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_mixed(),
+            Self::Object(fields, others) => {
+                others.is_some_and(Scalar::is_mixed) || fields.iter().any(|(_, shape)| shape.is_ambiguous())
+            }
+            Self::OneOf(_) => true,
+            Self::Json => false,
+        }
+    }
+}
+
+/// A declared member of an object.
+pub(super) struct Member {
+    /// Its name on the wire.
+    pub(super) name: String,
+    /// What describes it, as one place each: one for the schemas that always apply, or one for
+    /// each branch that declares it.
+    pub(super) places: Vec<Conj>,
+    /// Whether every object has it.
+    pub(super) required: bool,
+}
+
+impl Member {
+    /// The schema that describes it, when it is one.
+    pub(super) fn schema(&self) -> Option<SchemaId> {
+        match self.places.as_slice() {
+            [Conj { ids, .. }] => ids.first().copied().filter(|_| ids.len() == 1),
+            _ => None,
+        }
+    }
+}
+
+impl Given<'_> {
+    /// The shape of a parameter.
+    pub(super) fn text_of(&self, parameter: &Parameter) -> Shape {
+        if let Some(content) = &parameter.content {
+            let json = contract_runtime::media::MediaType::of(content).is_json();
+            return if json { Shape::Json } else { Shape::Scalar(Scalar::Text) };
+        }
+        parameter.schema.map_or(Shape::Scalar(Scalar::Text), |schema| self.text(&Conj::one(schema)))
+    }
+
+    /// The shape of a place. One where nothing is said about types holds plain values.
+    pub(super) fn text(&self, place: &Conj) -> Shape {
+        self.text_at(place, 0)
+    }
+
+    /// What holds at a place.
+    pub(super) fn facts(&self, place: &Conj) -> Facts {
+        Facts::of(self.graph, place, self.implied_objects)
+    }
+
+    fn text_at(&self, place: &Conj, depth: usize) -> Shape {
+        let facts = self.facts(place);
+        // `null` has no text.
+        let types = facts.types.without(Types::NULL);
+        if types == Types::ALL.without(Types::NULL) {
+            return Shape::Scalar(Scalar::Any);
+        }
+        if depth > DEPTH {
+            return Shape::Json;
+        }
+        let mut shapes = Vec::new();
+        let plain = types.without(Types::ARRAY).without(Types::OBJECT);
+        if !plain.is_empty() {
+            shapes.push(Shape::Scalar(of_types(plain)));
+        }
+        if types.contains(Types::ARRAY) {
+            let items = self.items(&facts).map(|items| self.text_at(&items, depth + 1));
+            shapes.push(Shape::Array(match items {
+                None => Scalar::Any,
+                Some(Shape::Scalar(scalar)) => scalar,
+                Some(_) => Scalar::Json,
+            }));
+        }
+        if types.contains(Types::OBJECT) {
+            let fields = self.members(&facts).into_iter().map(|member| {
+                let shape = self.text_of_member(&member, depth + 1);
+                // Lists of lists and unions inside of an object are JSON text.
+                let shape = match shape {
+                    Shape::OneOf(_) | Shape::Array(Scalar::Json) => Shape::Json,
+                    other => other,
+                };
+                (member.name, shape)
+            });
+            let fields = fields.collect();
+            let others = self.others(&facts).map(|others| match self.text_at(&others, depth + 1) {
+                Shape::Scalar(scalar) => scalar,
+                _ => Scalar::Json,
+            });
+            shapes.push(Shape::Object(fields, others));
+        }
+        match shapes.len() {
+            0 => Shape::Scalar(Scalar::Any),
+            1 => shapes.remove(0),
+            _ => Shape::OneOf(shapes),
+        }
+    }
+
+    /// The shape of a member: what all branches that declare it agree on.
+    pub(super) fn text_of_member(&self, member: &Member, depth: usize) -> Shape {
+        let mut shapes = member.places.iter().map(|place| self.text_at(place, depth));
+        let first = shapes.next().unwrap_or(Shape::Scalar(Scalar::Any));
+        if shapes.all(|shape| shape == first) { first } else { Shape::Scalar(Scalar::Any) }
+    }
+
+    /// The place of a list's elements.
+    pub(super) fn items(&self, facts: &Facts) -> Option<Conj> {
+        let items = |ids: &[SchemaId]| -> Vec<SchemaId> {
+            ids.iter().filter_map(|&id| self.graph.schema(id).items).collect()
+        };
+        let always = items(&facts.members);
+        if always.is_empty() {
+            return items(&facts.conditional).first().copied().map(Conj::one);
+        }
+        Some(Conj::all(always))
+    }
+
+    /// The declared members of an object, those of branches too.
+    pub(super) fn members(&self, facts: &Facts) -> Vec<Member> {
+        let required = facts.required(self.graph);
+        let declared = facts.declared(self.graph).into_iter();
+        let member = |(name, always, sometimes): (&str, Vec<SchemaId>, Vec<SchemaId>)| {
+            let mut places: Vec<Conj> = match always.as_slice() {
+                [] => sometimes.into_iter().map(Conj::one).collect(),
+                always => vec![Conj::all(always.iter().copied())],
+            };
+            places.sort_unstable();
+            places.dedup();
+            Member { name: name.to_owned(), places, required: required.contains(name) }
+        };
+        declared.map(member).collect()
+    }
+
+    /// What `additionalProperties` says of members beside the declared ones, where it says something.
+    pub(super) fn others(&self, facts: &Facts) -> Option<Conj> {
+        let all = facts.members.iter().chain(&facts.conditional);
+        let mut others = all.filter_map(|&id| self.graph.schema(id).additional_properties);
+        others.find(|&others| self.graph.schema(others).boolean != Some(false)).map(Conj::one)
+    }
+
+    /// Whether no members are allowed beside the declared ones.
+    pub(super) fn is_closed(&self, facts: &Facts) -> bool {
+        facts.members.iter().any(|&id| {
+            let schema = self.graph.schema(id);
+            let mut others = [schema.additional_properties, schema.unevaluated_properties].into_iter();
+            others.any(|id| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false)))
+        })
+    }
+}
+
+fn of_types(types: Types) -> Scalar {
+    if Types::NUMBER.contains(types) {
+        Scalar::Number
+    } else if types == Types::BOOLEAN {
+        Scalar::Boolean
+    } else if types == Types::STRING {
+        Scalar::Text
+    } else {
+        Scalar::Of(types)
+    }
+}

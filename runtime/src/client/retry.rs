@@ -1,0 +1,133 @@
+//! `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in any of the three forms of HTTP.
+
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, header::RETRY_AFTER};
+
+/// When to ask again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryAfter {
+    /// After so long.
+    Delay(Duration),
+    /// At this time of the server's clock.
+    At(SystemTime),
+}
+
+impl RetryAfter {
+    /// What the headers of an answer say; nothing when they say it twice or in another form.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
+        let mut lines = headers.get_all(RETRY_AFTER).iter();
+        let (Some(line), None) = (lines.next(), lines.next()) else { return None };
+        Self::parse(line.to_str().ok()?)
+    }
+
+    /// Reads the value of the header.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            // RFC 9110 sets no bound; what no clock can hold is the longest wait there is.
+            return Some(Self::Delay(Duration::from_secs(text.parse().unwrap_or(u64::MAX))));
+        }
+        date(text).map(Self::At)
+    }
+
+    /// How long to wait from a moment of the server's clock; nothing when that is over.
+    #[must_use]
+    pub fn from(self, now: SystemTime) -> Duration {
+        match self {
+            Self::Delay(delay) => delay,
+            Self::At(time) => time.duration_since(now).unwrap_or(Duration::ZERO),
+        }
+    }
+}
+
+/// RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
+/// `Sun Nov  6 08:49:37 1994`. A year of two digits is of the hundred years up to 2069.
+fn date(text: &str) -> Option<SystemTime> {
+    let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).collect();
+    let (day, month, year, time) = match words.as_slice() {
+        [_, day, month, year, time, "GMT"] => (day, month, year, time),
+        [_, month, day, time, year] => (day, month, year, time),
+        _ => return None,
+    };
+    let number = |text: &str, digits: std::ops::RangeInclusive<usize>| {
+        let plain = digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    let (day, year) = (
+        number(day, 1..=2)?,
+        match year.len() {
+            2 => number(year, 2..=2).map(|year| if year < 70 { 2000 + year } else { 1900 + year })?,
+            _ => number(year, 4..=4)?,
+        },
+    );
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = u64::try_from(MONTHS.iter().position(|name| name == month)?).ok()? + 1;
+    let mut parts = time.split(':').map(|part| number(part, 2..=2));
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let last = match month {
+        2 => 28 + u64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    if parts.next().is_some()
+        || year < 1970
+        || !(1..=last).contains(&day)
+        || hour > 23
+        || minute > 59
+        || second > 60
+    {
+        return None;
+    }
+    // Days from 1 March of the year 0, so that the leap day is the last of its year.
+    let (shifted, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * month + 2) / 5 + day - 1;
+    let days = days - 719_468;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Option<RetryAfter> {
+        Some(RetryAfter::At(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)))
+    }
+
+    #[test]
+    fn seconds_and_the_three_forms_of_dates_are_read() {
+        let check = |text: &str, expect| assert_eq!(RetryAfter::parse(text), expect, "{text}");
+        check("120", Some(RetryAfter::Delay(Duration::from_secs(120))));
+        check(" 0 ", Some(RetryAfter::Delay(Duration::ZERO)));
+        check("99999999999999999999", Some(RetryAfter::Delay(Duration::from_secs(u64::MAX))));
+        check("Sun, 06 Nov 1994 08:49:37 GMT", at(784_111_777));
+        check("Sunday, 06-Nov-94 08:49:37 GMT", at(784_111_777));
+        check("Sun Nov  6 08:49:37 1994", at(784_111_777));
+        check("Thu, 01 Jan 1970 00:00:00 GMT", at(0));
+        check("Thu, 29 Feb 2024 23:59:60 GMT", at(1_709_251_200));
+        check("Fri, 31 Dec 9999 23:59:59 GMT", at(253_402_300_799));
+        for none in
+            ["", "-1", "1.5", "soon", "Wed, 29 Feb 2023 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT"]
+        {
+            check(none, None);
+        }
+    }
+
+    #[test]
+    fn what_is_over_asks_for_no_wait() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+        let wait = |text: &str| RetryAfter::parse(text).map(|after| after.from(now).as_secs());
+        assert_eq!(wait("Thu, 01 Jan 1970 00:01:00 GMT"), Some(0));
+        assert_eq!(wait("Thu, 01 Jan 1970 00:02:00 GMT"), Some(20));
+        assert_eq!(wait("7"), Some(7));
+        let mut headers = HeaderMap::new();
+        headers.append(RETRY_AFTER, http::HeaderValue::from_static("7"));
+        assert!(RetryAfter::of(&headers).is_some());
+        headers.append(RETRY_AFTER, http::HeaderValue::from_static("8"));
+        assert_eq!(RetryAfter::of(&headers), None);
+    }
+}

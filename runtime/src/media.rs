@@ -1,0 +1,184 @@
+//! Media types (RFC 9110, 8.3.1): one reading of their text for whoever compares, writes or plans.
+
+use std::borrow::Cow;
+
+/// A media type or a range of them, as it is written: `application/json; charset=utf-8`, `image/*`.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaType<'t> {
+    essence: &'t str,
+    parameters: &'t str,
+}
+
+impl<'t> MediaType<'t> {
+    /// Reads a text. One that is no media type is of none and in no range.
+    #[must_use]
+    pub fn of(text: &'t str) -> Self {
+        let (essence, parameters) = text.split_at(text.find(';').unwrap_or(text.len()));
+        Self { essence: essence.trim(), parameters }
+    }
+
+    /// `text/csv` of `text/csv; charset=utf-8`, as written.
+    #[must_use]
+    pub const fn essence(&self) -> &'t str {
+        self.essence
+    }
+
+    /// `text` of `text/csv`.
+    #[must_use]
+    pub fn kind(&self) -> &'t str {
+        self.essence.split_once('/').map_or(self.essence, |(kind, _)| kind)
+    }
+
+    /// `csv` of `text/csv`; empty when there is none.
+    #[must_use]
+    pub fn subtype(&self) -> &'t str {
+        self.essence.split_once('/').map_or("", |(_, subtype)| subtype)
+    }
+
+    /// The value of a parameter (`charset`, `boundary`), its quotes removed.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<Cow<'t, str>> {
+        attribute(self.parameters, name)
+    }
+
+    /// Whether it is JSON (RFC 6839, 3.1).
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        self.subtype().eq_ignore_ascii_case("json") || self.has_suffix("+json")
+    }
+
+    /// Whether it is text: `text/…` and XML.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.kind().eq_ignore_ascii_case("text") || self.is("application/xml") || self.has_suffix("+xml")
+    }
+
+    /// Whether it is `application/x-www-form-urlencoded`.
+    #[must_use]
+    pub fn is_form(&self) -> bool {
+        self.is("application/x-www-form-urlencoded")
+    }
+
+    /// Whether it consists of parts.
+    #[must_use]
+    pub fn is_multipart(&self) -> bool {
+        self.kind().eq_ignore_ascii_case("multipart")
+    }
+
+    /// Whether it stands for several: `image/*`, `*/*`.
+    #[must_use]
+    pub fn is_range(&self) -> bool {
+        self.essence.contains('*')
+    }
+
+    /// How much a range leaves open; the more literal of two is the smaller.
+    #[must_use]
+    pub fn openness(&self) -> usize {
+        self.essence.matches('*').count()
+    }
+
+    /// Whether the other is this one, or in this range. Parameters do not matter.
+    #[must_use]
+    pub fn contains(&self, other: &MediaType<'_>) -> bool {
+        let fits = |own: &str, other: &str| own == "*" || own.eq_ignore_ascii_case(other);
+        let whole = !other.subtype().is_empty() && !self.subtype().is_empty();
+        whole && fits(self.kind(), other.kind()) && fits(self.subtype(), other.subtype())
+    }
+
+    /// Whether it can stand in a header: visible ASCII and spaces.
+    #[must_use]
+    pub fn is_sendable(&self) -> bool {
+        let visible = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        visible(self.essence) && visible(self.parameters)
+    }
+
+    fn is(&self, essence: &str) -> bool {
+        self.essence.eq_ignore_ascii_case(essence)
+    }
+
+    fn has_suffix(&self, suffix: &str) -> bool {
+        let subtype = self.subtype();
+        let at = subtype.len().checked_sub(suffix.len());
+        at.and_then(|at| subtype.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+    }
+}
+
+/// A parameter of `; name=a; filename="b"`: what follows a media type or a disposition. Browsers
+/// escape a quote as `%22`, others as `\"`.
+pub(crate) fn attribute<'t>(parameters: &'t str, name: &str) -> Option<Cow<'t, str>> {
+    let mut rest = parameters.split_once(';')?.1;
+    loop {
+        let (key, after) = rest.split_once('=')?;
+        let after = after.trim_start();
+        let (value, onward) = match after.strip_prefix('"') {
+            Some(quoted) => unquote(quoted)?,
+            None => {
+                let end = after.find(';').unwrap_or(after.len());
+                (Cow::Borrowed(after[..end].trim_end()), &after[end..])
+            }
+        };
+        if key.trim().eq_ignore_ascii_case(name) {
+            return Some(value);
+        }
+        rest = onward.split_once(';')?.1;
+    }
+}
+
+/// Up to the closing quote, and what follows it.
+fn unquote(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let mut from = 0;
+    let end = loop {
+        let quote = from + text[from..].find('"')?;
+        if !text[..quote].ends_with('\\') {
+            break quote;
+        }
+        from = quote + 1;
+    };
+    Some((Cow::Borrowed(&text[..end]), &text[end + 1..])).map(|(raw, rest)| (plain(raw), rest))
+}
+
+fn plain(raw: Cow<'_, str>) -> Cow<'_, str> {
+    if !raw.contains(['\\', '%']) {
+        return raw;
+    }
+    let plain = raw.replace("\\\"", "\"").replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n");
+    match plain.strip_suffix("%5C") {
+        Some(start) => Cow::Owned(format!("{start}\\")),
+        None => Cow::Owned(plain),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_without_case_and_parameters() {
+        let csv = MediaType::of("text/csv ; charset=\"utf-8\"; header=present");
+        assert_eq!((csv.essence(), csv.kind(), csv.subtype()), ("text/csv", "text", "csv"));
+        assert_eq!(csv.parameter("CHARSET").as_deref(), Some("utf-8"));
+        assert_eq!(csv.parameter("header").as_deref(), Some("present"));
+        assert_eq!(csv.parameter("boundary"), None);
+        assert!(csv.is_text() && !csv.is_json());
+        for json in ["application/json", "Application/Problem+JSON; a=b", "text/json"] {
+            assert!(MediaType::of(json).is_json(), "{json}");
+        }
+        for other in ["application/json2", "application/json-seq", "json", "", "+json"] {
+            assert!(!MediaType::of(other).is_json(), "{other}");
+        }
+        assert!(MediaType::of("image/svg+xml").is_text());
+    }
+
+    #[test]
+    fn ranges_contain_what_they_name() {
+        let check = |range: &str, other: &str, expect: bool| {
+            assert_eq!(MediaType::of(range).contains(&MediaType::of(other)), expect, "{range} {other}");
+        };
+        check("image/*", "image/png; q=1", true);
+        check("*/*", "image/png", true);
+        check("image/png", "IMAGE/PNG", true);
+        check("image/*", "text/plain", false);
+        check("image/*", "image/", false);
+        check("image", "image", false);
+    }
+}

@@ -1,0 +1,114 @@
+//! Finds the template that a path fits, segment by segment, without looking at all of them.
+//!
+//! The table's order sorts templates by their segments: of one depth the shorter ones first, then
+//! literals by their text, then partly literal ones, then placeholders. So the templates that fit
+//! what was read of a path stand together, and a literal is found among them by halving.
+
+use std::cmp::Ordering;
+
+use super::{Operations, template};
+
+/// The position in the table's order of the first template that the path fits.
+pub(super) fn first(operations: &Operations, path: &str) -> Option<usize> {
+    descend(operations, (0, operations.order.len()), 0, path.split('/'))
+}
+
+/// Searches templates `from..to`, which have the same `depth` first segments.
+fn descend(
+    operations: &Operations,
+    (from, to): (usize, usize),
+    depth: usize,
+    mut rest: std::str::Split<'_, char>,
+) -> Option<usize> {
+    let segment = |at: usize| operations.at(at).and_then(|operation| operation.path.split('/').nth(depth));
+    let Some(own) = rest.next() else {
+        // Those that end here come first.
+        return (from < to && segment(from).is_none()).then_some(from);
+    };
+    let position = |of: &dyn Fn(Option<&str>) -> Ordering| {
+        let (mut low, mut high) = (from, to);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if of(segment(middle)) == Ordering::Less { low = middle + 1 } else { high = middle }
+        }
+        low
+    };
+    // `Less` for what comes before, `Greater` for placeholders.
+    let compare = |other: Option<&str>, equal: Ordering| match other {
+        None => Ordering::Less,
+        Some(other) if other.contains('{') => Ordering::Greater,
+        Some(other) => other.cmp(own).then(equal),
+    };
+    let literal = position(&|other| compare(other, Ordering::Equal));
+    let behind = position(&|other| compare(other, Ordering::Less));
+    if literal < behind
+        && let Some(found) = descend(operations, (literal, behind), depth + 1, rest.clone())
+    {
+        return Some(found);
+    }
+    let mut at = position(&|other| match other {
+        Some(other) if other.contains('{') => Ordering::Greater,
+        _ => Ordering::Less,
+    });
+    while at < to {
+        let pattern = segment(at)?;
+        let end = (at + 1..to).find(|&next| !segment(next).is_some_and(|s| template::same_shape(pattern, s)));
+        let end = end.unwrap_or(to);
+        if template::matches(pattern, own)
+            && let Some(found) = descend(operations, (at, end), depth + 1, rest.clone())
+        {
+            return Some(found);
+        }
+        at = end;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Operation;
+
+    /// Halving and looking at each in turn are one answer, backtracking included.
+    #[test]
+    fn the_first_in_order_that_fits_is_found() {
+        let paths = [
+            "/",
+            "/a",
+            "/a/b",
+            "/a/b/c",
+            "/a/bb",
+            "/a/{x}.json",
+            "/a/{x}",
+            "/a/{x}/c",
+            "/a/{x}/d",
+            "/b/{x}/e",
+            "/c",
+            "/{y}",
+            "/{y}/b",
+            "/{y}/b/e",
+            "/{y}/{z}",
+            "/{y}/{z}/f",
+        ];
+        let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::NONE }).to_vec();
+        let order: Vec<u16> = (0..16).collect();
+        let table = Operations::new(Vec::leak(all), Vec::leak(order));
+        let segments = ["", "a", "b", "bb", "c", "d", "e", "f", "x.json", "z"];
+        let mut asked = 0;
+        for one in segments {
+            for two in segments {
+                for path in [
+                    format!("/{one}"),
+                    format!("/{one}/{two}"),
+                    format!("/{one}/{two}/c"),
+                    format!("/{one}/{two}/f"),
+                ] {
+                    let each = (0..paths.len()).find(|&at| template::matches(paths[at], &path));
+                    assert_eq!(first(&table, &path), each, "{path}");
+                    asked += usize::from(each.is_some());
+                }
+            }
+        }
+        assert!(asked > 200, "{asked}");
+    }
+}
