@@ -1,8 +1,10 @@
-//! Compiles what the generator makes of spoilt documents: the first `COUNT` (300) numbers from
-//! `FIRST` (0) that are not refused, and a chain of 400 types, as modules of one package.
+//! Compiles what the generator makes of spoilt and of random documents: of each kind the first
+//! `COUNT` (300) numbers from `FIRST` (0) that are not refused, and two chains of many types, as
+//! modules of one package, with warnings denied.
 //!
 //! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package is left in
-//! `target/mutants`; a module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`.
+//! `target/mutants`; a module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`,
+//! `r4711` that of `RANDOM=4711` in `tests/random.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -18,6 +20,9 @@ mod folder;
 mod mutants;
 #[path = "../tests/harness/mutate.rs"]
 mod mutate;
+#[allow(dead_code, reason = "shared with the tests of random contracts")]
+#[path = "../tests/harness/random.rs"]
+mod random;
 
 use std::{
     fmt::Write as _,
@@ -28,7 +33,7 @@ use std::{
 
 use contract_codegen::render::Files;
 
-/// Types that stand inside each other.
+/// Types that stand inside each other, directly and in arrays.
 const CHAIN: usize = 400;
 
 fn main() -> ExitCode {
@@ -43,7 +48,16 @@ fn main() -> ExitCode {
         Some((format!("m{number}"), generated.files))
     });
     let mut root = root();
-    for (name, files) in good.take(usize::try_from(count).unwrap()).chain([chain()]) {
+    let random = (first..).filter_map(|number| {
+        let generated = mutants::generate(&random::document(number).text).ok()?;
+        Some((format!("r{number}"), generated.files))
+    });
+    let count_of_each = usize::try_from(count).unwrap();
+    let chains = [
+        chain("chain", |link| link.to_owned()),
+        chain("arrays", |link| format!(r#"{{"type":"array","items":{link}}}"#)),
+    ];
+    for (name, files) in good.take(count_of_each).chain(random.take(count_of_each)).chain(chains) {
         add(&folder, &mut root, &name, &files);
     }
     fs::write(folder.join("src/lib.rs"), root).unwrap();
@@ -92,11 +106,12 @@ fn add(folder: &Path, root: &mut String, name: &str, files: &Files) {
     let _ = writeln!(root, "#[path = \"{name}/root.rs\"]\npub mod {name};");
 }
 
-/// More types inside each other than the compiler goes by itself.
-fn chain() -> (String, Files) {
+/// More types inside each other than the compiler goes by itself; `between` is what stands
+/// between two of them.
+fn chain(name: &str, between: impl Fn(&str) -> String) -> (String, Files) {
     let link = |at: usize| {
         let next = if at + 1 < CHAIN {
-            format!(r##""next":{{"$ref":"#/$defs/link{}"}},"##, at + 1)
+            format!(r#""next":{},"#, between(&format!(r##"{{"$ref":"#/$defs/link{}"}}"##, at + 1)))
         } else {
             String::new()
         };
@@ -107,5 +122,5 @@ fn chain() -> (String, Files) {
     let links: Vec<String> = (0..CHAIN).map(link).collect();
     let text = format!(r##"{{"$ref":"#/$defs/link0","$defs":{{{}}}}}"##, links.join(","));
     let generated = mutants::generate(&text).unwrap_or_else(|problems| panic!("{problems}"));
-    ("chain".to_owned(), generated.files)
+    (name.to_owned(), generated.files)
 }

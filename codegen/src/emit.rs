@@ -3,7 +3,6 @@
 mod builders;
 mod checks;
 mod docs;
-pub mod enforced;
 mod equality;
 mod records;
 mod scalars;
@@ -12,14 +11,13 @@ mod unions;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    rc::Rc,
 };
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::{
-    arena::ById,
+    checks::{Check, Scope},
     rust_types::RustTypes,
     schema::{Graph, SchemaId},
     shape::{Body, IntKind, Shapes, TypeDef, TypeId, TypeRef},
@@ -68,7 +66,6 @@ pub struct Emitter<'a> {
     tables: &'a TableSet,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
-    named: ById<TypeDef, TypeRef>,
     with_members: BTreeMap<TypeId, bool>,
     equality: equality::Equality,
     area: RefCell<String>,
@@ -85,14 +82,12 @@ impl<'a> Emitter<'a> {
         implied_objects: bool,
         builders: BTreeSet<TypeId>,
     ) -> Self {
-        let named = shapes.types.map(TypeRef::Named);
         let mut emitter = Self {
             graph,
             shapes,
             tables,
             implied_objects,
             builders,
-            named,
             with_members: BTreeMap::new(),
             equality: equality::Equality::of(shapes, &BTreeSet::new()),
             area: RefCell::default(),
@@ -116,14 +111,14 @@ impl<'a> Emitter<'a> {
         for id in self.shapes.ids() {
             areas.entry(self.shapes.get(id).area.clone()).or_default().push(id);
         }
-        let checker =
-            checks::Checker::new(self, Rc::new(checks::dynamic(self.graph)), checks::Trivial::default());
+        let checks = Scope::new(self.graph, self.shapes, self.tables, self.implied_objects).checks();
         areas
             .into_iter()
             .map(|(area, mut ids)| {
                 ids.sort_by(|a, b| self.shapes.get(*a).name.cmp(&self.shapes.get(*b).name));
                 self.area.replace(area.clone());
-                let items: Vec<TokenStream> = ids.into_iter().map(|id| self.item(id, &checker)).collect();
+                let items: Vec<TokenStream> =
+                    ids.into_iter().map(|id| self.item(id, checks.of(id))).collect();
                 let uses = self.uses();
                 (area, quote!(#uses #(#items)*))
             })
@@ -177,7 +172,7 @@ impl<'a> Emitter<'a> {
         quote!(#(#uses)*)
     }
 
-    fn item(&self, id: TypeId, checker: &checks::Checker<'_>) -> TokenStream {
+    fn item(&self, id: TypeId, check: &Check) -> TokenStream {
         let def = self.shapes.get(id);
         let body = match &def.body {
             Body::Struct(body) => self.record(id, def, body),
@@ -187,20 +182,19 @@ impl<'a> Emitter<'a> {
             Body::Newtype(inner) => self.newtype(id, def, inner),
             Body::Pending => TokenStream::new(),
         };
-        let contract = self.contract(id, def, checker);
+        let contract = self.contract(def, check);
         quote!(#body #contract)
     }
 
-    fn contract(&self, id: TypeId, def: &TypeDef, checker: &checks::Checker<'_>) -> TokenStream {
+    fn contract(&self, def: &TypeDef, check: &Check) -> TokenStream {
         let name = ident(&def.name);
         let row = row_literal(self.tables.row(&def.conj));
-        let check = checker.definition(id);
-        if matches!(check, checks::Check::Always) {
+        if matches!(check, Check::Always) {
             return quote!(::contract_runtime::contract!(#name = schemas::validator(#row)););
         }
         self.import(Runtime::Contract);
         self.import(Runtime::Checks);
-        let check = check.tokens();
+        let check = self.check(check);
         quote! {
             impl Contract for #name {
                 const VALIDATOR: Validator = schemas::validator(#row);
@@ -275,14 +269,6 @@ impl<'a> Emitter<'a> {
         }
         let area = ident(&def.area);
         quote!(super::#area::#name)
-    }
-
-    fn named(&self, id: TypeId) -> &TypeRef {
-        &self.named[id]
-    }
-
-    fn normal(&self, conj: &Conj) -> Conj {
-        self.shapes.normal(conj)
     }
 
     fn facts(&self, conj: &Conj) -> Facts {

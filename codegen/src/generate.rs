@@ -33,6 +33,7 @@ use crate::{
     naming::Names,
     operations,
     plan::{Given, Plan, Side, plan},
+    proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
     registry::registry,
@@ -178,6 +179,7 @@ impl Project {
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
         let shapes = shape(&graph, &api, &options, names);
+        warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
         let tables = TableSet::new(&graph, &shapes, compiled);
         diagnostics.attach(&sources);

@@ -21,6 +21,7 @@
 pub mod api;
 pub mod arena;
 pub mod calls;
+pub mod checks;
 pub mod client;
 pub mod config;
 pub mod diagnostics;
@@ -28,6 +29,7 @@ pub mod drift;
 pub mod emit;
 pub mod explain;
 pub mod generate;
+pub mod held;
 pub mod init;
 pub mod load;
 pub mod lower;

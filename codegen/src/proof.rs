@@ -3,28 +3,29 @@
 //! [`accepted`] says as a JSON Schema what reading a type lets through. First
 //! `jsonschema::canonical` is asked whether that covers the source schema. What it cannot say is
 //! tried with instances: they are made from the schema, checked valid by our tables, and have to
-//! pass what the type accepts. A value that does not is a gap: a bug in `shape`.
+//! be read by the type and written back equal. A value that does not is a gap: a bug in `shape`.
+//! [`structure`] is the part of it that costs next to nothing.
 
 mod accepted;
 mod engine;
 mod source;
+pub mod structure;
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
 
 use contract_runtime::Json;
 
 pub use self::accepted::accepted;
 use crate::{
     generate::Contract,
-    load::Sources,
-    resolve::{ResolveOptions, UnknownKeywords, resolve},
+    held,
     schema::{SchemaId, Types},
-    shape::{TypeDef, TypeId},
+    shape::{TypeDef, TypeId, TypeRef},
     stack::deep,
-    tables::{TableSet, patterns},
-    together::{sample, type_of},
+    together::{
+        sample::{self, Effort},
+        type_of,
+    },
 };
 
 /// What is known about a type.
@@ -61,15 +62,14 @@ impl Proof {
 /// `seen` is called before each with how many are done, for who shows progress.
 #[must_use]
 pub fn prove(contract: &Contract, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
-    let holder = Holder::new(contract);
     let each = |(index, id)| {
         seen(index);
-        (id, judge(contract, id, holder.as_ref()))
+        (id, judge(contract, id))
     };
     deep(|| contract.shapes.ids().enumerate().map(each).collect())
 }
 
-fn judge(contract: &Contract, id: TypeId, holder: Option<&Holder>) -> Proof {
+fn judge(contract: &Contract, id: TypeId) -> Proof {
     let def = contract.shapes.get(id);
     let written = |assumed: bool| {
         let source = source::document(contract, def, assumed)?;
@@ -84,9 +84,8 @@ fn judge(contract: &Contract, id: TypeId, holder: Option<&Holder>) -> Proof {
     if assumed == Some(true) {
         return Proof::Assumed;
     }
-    let Some(holder) = holder else { return Proof::Skipped("what the types accept cannot be evaluated") };
     let samples = samples(contract, def);
-    let gap = samples.iter().find(|value| !holder.holds(id, value));
+    let gap = samples.iter().find(|value| !holds(contract, id, value));
     match (gap, samples.len()) {
         (Some(value), _) => Proof::Gap(Some(value.clone())),
         (None, _) if assumed == Some(false) => Proof::Gap(None),
@@ -98,8 +97,18 @@ fn judge(contract: &Contract, id: TypeId, holder: Option<&Holder>) -> Proof {
 /// Valid values of a type's schema, made deterministically: least, most, every branch.
 #[must_use]
 pub fn samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
+    sampled(contract, def, Effort::Thorough)
+}
+
+/// As [`samples`], a few of them, where many types are asked about.
+#[must_use]
+pub fn few_samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
+    sampled(contract, def, Effort::Quick)
+}
+
+fn sampled(contract: &Contract, def: &TypeDef, effort: Effort) -> Vec<Json> {
     let part = |id: SchemaId, value: &Json| contract.tables.is_valid(id, value);
-    let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, &part);
+    let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, effort, &part);
     let valid = |value: &Json| {
         let within = def.conj.within.contains(type_of(value)) || def.conj.within == Types::ALL;
         within && def.conj.ids.iter().all(|&id| contract.tables.is_valid(id, value))
@@ -107,31 +116,8 @@ pub fn samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
     values.into_iter().filter(valid).collect()
 }
 
-/// What all types accept, as tables that our own evaluator runs.
-struct Holder {
-    tables: TableSet,
-    rows: BTreeMap<TypeId, SchemaId>,
-}
-
-impl Holder {
-    fn new(contract: &Contract) -> Option<Self> {
-        let text = accepted::all(&contract.shapes).to_string();
-        let mut sources = Sources::from_texts(&[("accepted.json", "urn:accepted", &text)]).ok()?;
-        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny, ..ResolveOptions::default() };
-        let (graph, _, diagnostics) = resolve(&mut sources, &options);
-        if diagnostics.has_errors() {
-            return None;
-        }
-        let rows = contract.shapes.ids().map(|id| {
-            let location = format!("/$defs/{}", accepted::key(id));
-            Some((id, graph.ids().find(|&row| graph.schema(row).location == location)?))
-        });
-        let rows = rows.collect::<Option<_>>()?;
-        let tables = TableSet::new(&graph, &crate::shape::Shapes::default(), patterns(&graph).0);
-        Some(Self { tables, rows })
-    }
-
-    fn holds(&self, id: TypeId, value: &Json) -> bool {
-        self.rows.get(&id).is_some_and(|&row| self.tables.is_valid(row, value))
-    }
+/// Whether a type reads a value and writes it back equal.
+fn holds(contract: &Contract, id: TypeId, value: &Json) -> bool {
+    let held = held::read(&contract.shapes, &TypeRef::Named(id), value);
+    held.is_some_and(|held| held::write(&contract.shapes, &held) == *value)
 }

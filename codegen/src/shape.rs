@@ -206,7 +206,7 @@ impl Shapes {
         self.types.ids()
     }
 
-    /// How many types stand inside each other at most.
+    /// How many types stand inside each other at most, whatever stands between them.
     #[must_use]
     pub fn depth(&self) -> usize {
         boxes::depth(self)

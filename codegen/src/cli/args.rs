@@ -34,7 +34,7 @@ Exit codes:
    2  the command line is wrong, or `explain` knows no such name
    3  the contract was refused; each problem names its file, line and JSON Pointer
    4  something could not be read or written
-  70  a bug in the generator";
+  70  a bug in the generator, which `report` finds as a gap";
 
 /// Typed Rust models, validators, a client and a server interface from any OpenAPI 3.1 or
 /// JSON Schema 2020-12 contract.

@@ -3,9 +3,9 @@
 use contract_codegen::{proof::prove, report as reporting};
 use serde_json::json;
 
-use super::{args::ReportArgs, failure::Failure, project, screen::Screen};
+use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
 
-/// Prints the report; a gap is a warning.
+/// Prints the report; a gap is a failure, and the generator's.
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected)?;
     let generated = project.generate_with(&|what| screen.step(what))?;
@@ -14,10 +14,12 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     let report = reporting::report(&project.config, &generated, proofs);
     screen.diagnostics(&generated.contract.diagnostics);
     screen.result(&report.text(args.markdown))?;
+    let mut exit = 0;
     for (name, instance) in report.gaps() {
         let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
-        screen.line(&format!("warning[gap]: `{name}` cannot hold all that its schema accepts{value}"));
+        screen.line(&format!("error[gap]: `{name}` cannot hold all that its schema accepts{value}"));
+        exit = INTERNAL;
     }
-    screen.summary(json!({ "command": "report", "exit": 0, "report": report.json() }));
-    Ok(0)
+    screen.summary(json!({ "command": "report", "exit": exit, "report": report.json() }));
+    Ok(exit)
 }

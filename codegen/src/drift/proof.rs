@@ -135,7 +135,7 @@ impl<'g> Prover<'g> {
     /// Values at the edges of what a place of one side allows.
     pub(super) fn samples(&self, side: Side, conj: &Conj) -> Vec<Json> {
         let part = |id: SchemaId, value: &Json| self.accepts(side, &[id], value);
-        sample::values(self.graph(side), conj, false, &part)
+        sample::values(self.graph(side), conj, false, sample::Effort::Thorough, &part)
     }
 
     /// A value that `giving` accepts and the barrier refuses, by both engines.

@@ -5,9 +5,9 @@
 
 use contract_runtime::Json;
 
-pub use crate::emit::enforced::How;
+pub use crate::checks::enforced::How;
 use crate::{
-    emit::enforced::Enforcement,
+    checks::enforced::Enforcement,
     generate::Contract,
     schema::{
         Schema, SchemaId, Types,
@@ -101,8 +101,12 @@ impl<'a> Constraints<'a> {
     #[must_use]
     pub fn of_member(&self, field: &Field, covered: &[SchemaId]) -> Vec<Constraint> {
         let mut all = self.at(&field.conj, &field.ty, covered);
-        if field.omitted {
-            all.iter_mut().for_each(|each| each.how = How::Type);
+        if let Some(constant) = field.constant.as_ref().filter(|_| field.omitted) {
+            // A rule that the constant breaks leaves nothing valid, which `is_valid` says.
+            for each in &mut all {
+                let holds = self.contract.tables.is_valid(each.schema, constant);
+                each.how = if holds { How::Type } else { How::Check };
+            }
         }
         all
     }

@@ -39,13 +39,6 @@ pub(super) fn document(shapes: &Shapes, id: TypeId, assumed: bool) -> Value {
     json!({ "$schema": DIALECT, "$ref": link(id), "$defs": definitions })
 }
 
-/// All types in one document, below `$defs`.
-pub(super) fn all(shapes: &Shapes) -> Value {
-    let writer = Writer::new(shapes, false);
-    let definitions: Map<String, Value> = shapes.ids().map(|id| (key(id), writer.definition(id))).collect();
-    json!({ "$schema": DIALECT, "$defs": definitions })
-}
-
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The name of a type below `$defs`.

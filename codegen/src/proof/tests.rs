@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     generate::Project,
+    load::Sources,
     shape::{Body, IntKind, TypeRef},
 };
 

@@ -75,7 +75,7 @@ fn targets(body: &Body, out: &mut Vec<TypeId>) {
     each(body, Boxes::End, out);
 }
 
-/// What a `Box`, an array or a map is to somebody who follows types.
+/// What a pointer is to somebody who follows types: a `Box`, an array, a map.
 #[derive(Clone, Copy)]
 enum Boxes {
     /// Something else begins behind it.
@@ -169,8 +169,8 @@ fn components(shapes: &Shapes) -> ById<TypeDef, (TypeId, bool)> {
     result
 }
 
-/// How many types stand inside each other at most. The compiler descends that far, through boxes,
-/// arrays and maps.
+/// How many types stand inside each other at most. The compiler descends that far for what their
+/// drop does (E0320), whatever pointers, arrays and maps stand between them.
 pub(super) fn depth(shapes: &Shapes) -> usize {
     let mut known = shapes.types.map(|_| None);
     let mut deepest = 0;
@@ -194,4 +194,31 @@ pub(super) fn depth(shapes: &Shapes) -> usize {
         }
     }
     deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{generate::Project, load::Sources};
+
+    /// A chain of types, each holding the next as `between` says.
+    fn depth(length: usize, between: impl Fn(&str) -> String) -> usize {
+        let links: Vec<String> = (0..length)
+            .map(|at| {
+                let next = between(&format!("{{\"$ref\":\"#/$defs/t{}\"}}", at + 1));
+                format!("\"t{at}\":{{\"type\":\"object\",\"properties\":{{\"next\":{next}}}}}")
+            })
+            .collect();
+        let last = "\"type\":\"object\",\"properties\":{\"value\":{\"type\":\"string\"}}";
+        let text = format!("{{\"$defs\":{{{},\"t{length}\":{{{last}}}}}}}", links.join(","));
+        let sources = Sources::from_texts(&[("chain.json", "", &text)]).unwrap();
+        Project::default().understand(sources).unwrap().shapes.depth()
+    }
+
+    /// What the compiler descends through counts, whatever stands between.
+    #[test]
+    fn chains_through_arrays_and_maps_are_as_deep() {
+        assert_eq!(depth(30, str::to_owned), 31);
+        assert_eq!(depth(30, |next| format!("{{\"type\":\"array\",\"items\":{next}}}")), 31);
+        assert_eq!(depth(30, |next| format!("{{\"type\":\"object\",\"additionalProperties\":{next}}}")), 31);
+    }
 }

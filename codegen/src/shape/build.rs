@@ -51,7 +51,15 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
         silent: names.silent.clone(),
         ..Shapes::default()
     };
-    let mut shaper = Shaper { graph, options, shapes, names, bodies: BTreeMap::new(), open: BTreeSet::new() };
+    let mut shaper = Shaper {
+        graph,
+        options,
+        shapes,
+        names,
+        bodies: BTreeMap::new(),
+        open: BTreeSet::new(),
+        tags: Vec::new(),
+    };
     let mut named: Vec<SchemaId> = shaper.names.named().collect();
     named.sort_by_cached_key(|&id| graph.location(id));
     let named = named.into_iter().map(|id| (id, String::new()));
@@ -59,6 +67,7 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
         let ty = shaper.type_of(&Conj::one(id), &hint);
         shaper.shapes.places.insert(Conj::one(id), ty);
     }
+    shaper.settle_tags();
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.bodies);
     sweep::sweep(graph, &mut shapes, &naming::places(api).into_iter().map(|(id, _)| id).collect());
@@ -78,6 +87,8 @@ pub(super) struct Shaper<'a> {
     bodies: BTreeMap<Conj, TypeRef>,
     /// Anonymous places whose types are being made.
     open: BTreeSet<Conj>,
+    /// Structs that are variants of a union, and the tag whose value they stand for.
+    pub(super) tags: Vec<(TypeId, String)>,
 }
 
 impl Shaper<'_> {
@@ -453,7 +464,7 @@ impl Shaper<'_> {
         TypeRef::Vec(Box::new(self.type_of(&items, &element)))
     }
 
-    fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
+    pub(super) fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
         let graph = self.graph;
         let declared = facts.declared(graph);
         if declared.is_empty() {

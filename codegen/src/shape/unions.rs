@@ -161,10 +161,7 @@ impl Shaper<'_> {
         names::make_distinct(&wires, &mut rust);
         let mut variants = Vec::new();
         for ((values, branch), name) in literals.into_iter().zip(branches).zip(rust) {
-            let ty = self.type_of(&branch.conj, &format!("{hint}{name}"));
-            if let ([only], TypeRef::Named(variant)) = (values.as_slice(), &ty) {
-                self.omit(*variant, tag, only);
-            }
+            let ty = self.type_of_variant(branch, &format!("{hint}{name}"), tag, &values);
             variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
         }
         let open = self.keeps_unknown(conj);
@@ -186,12 +183,47 @@ impl Shaper<'_> {
         }
     }
 
-    fn omit(&mut self, id: TypeId, tag: &str, literal: &Json) {
-        if let Body::Struct(body) = &mut self.shapes.types[id].body
-            && let Some(field) = body.fields.iter_mut().find(|f| f.wire == tag)
-        {
-            field.constant = Some(literal.clone());
-            field.omitted = true;
+    /// What a variant holds. Where one value of the tag means it, that value needs no field; so it
+    /// takes a type whose own schemas say that value, which a base shared by several never does.
+    fn type_of_variant(&mut self, branch: &Branch, hint: &str, tag: &str, values: &[Json]) -> TypeRef {
+        let ty = self.type_of(&branch.conj, hint);
+        let ([only], TypeRef::Named(found)) = (values, &ty) else { return ty };
+        let found = *found;
+        if self.is_constant(&self.shapes.get(found).conj.clone(), tag, only) {
+            self.tags.push((found, tag.to_owned()));
+            return ty;
+        }
+        if !matches!(self.shapes.get(found).body, Body::Struct(_)) {
+            return ty;
+        }
+        let own = self.object(&branch.conj, &branch.facts, hint, None);
+        if let TypeRef::Named(own) = own {
+            self.tags.push((own, tag.to_owned()));
+        }
+        own
+    }
+
+    /// Whether a member is there at every value of a place, and is always this.
+    fn is_constant(&self, conj: &Conj, name: &str, value: &Json) -> bool {
+        let facts = self.facts(conj);
+        let declared = facts.declared(self.graph);
+        let always =
+            declared.into_iter().find(|(declared, ..)| *declared == name).map(|(_, always, _)| always);
+        facts.required(self.graph).contains(name)
+            && always.filter(|always| !always.is_empty()).is_some_and(|always| {
+                let literals = self.facts(&Conj::all(always)).literals(self.graph);
+                literals.is_some_and(|literals| literals == [value])
+            })
+    }
+
+    /// Takes the fields of tags away where the type says their value.
+    pub(super) fn settle_tags(&mut self) {
+        for (id, tag) in std::mem::take(&mut self.tags) {
+            if let Body::Struct(body) = &mut self.shapes.types[id].body {
+                let own = body.fields.iter_mut().filter(|field| field.wire == tag);
+                own.filter(|field| field.required && field.constant.is_some())
+                    .for_each(|field| field.omitted = true);
+            }
         }
     }
 

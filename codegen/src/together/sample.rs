@@ -26,11 +26,25 @@ pub(crate) fn values(
     graph: &Graph,
     conj: &Conj,
     implied: bool,
+    effort: Effort,
     valid: &dyn Fn(SchemaId, &Json) -> bool,
 ) -> Vec<Json> {
-    let mut all = Sampler { graph, implied, valid, effort: Cell::new(EFFORT) }.place(conj, DEPTH, MOST);
-    all.truncate(2 * MOST);
+    let (most, effort) = match effort {
+        Effort::Thorough => (MOST, EFFORT),
+        Effort::Quick => (MOST / 5, EFFORT / 100),
+    };
+    let mut all = Sampler { graph, implied, valid, effort: Cell::new(effort) }.place(conj, DEPTH, most);
+    all.truncate(2 * most);
     all
+}
+
+/// How much is tried.
+#[derive(Clone, Copy)]
+pub(crate) enum Effort {
+    /// All that shows something.
+    Thorough,
+    /// A few values, soon.
+    Quick,
 }
 
 struct Sampler<'g> {

@@ -106,6 +106,8 @@ pub mod number_big_literals;
 pub mod number_bounds;
 #[path = "../cases/number_decimals/expected/root.rs"]
 pub mod number_decimals;
+#[path = "../cases/number_huge_bounds/expected/root.rs"]
+pub mod number_huge_bounds;
 #[path = "../cases/number_whole/expected/root.rs"]
 pub mod number_whole;
 #[path = "../cases/openapi_30/expected/root.rs"]
@@ -174,6 +176,8 @@ pub mod tri_state;
 pub mod tuple_closed;
 #[path = "../cases/tuple_open/expected/root.rs"]
 pub mod tuple_open;
+#[path = "../cases/undeclared_in_conditions/expected/root.rs"]
+pub mod undeclared_in_conditions;
 #[path = "../cases/unevaluated_items/expected/root.rs"]
 pub mod unevaluated_items;
 #[path = "../cases/unevaluated_properties/expected/root.rs"]
@@ -198,6 +202,8 @@ pub mod union_nested;
 pub mod union_of_one;
 #[path = "../cases/union_open/expected/root.rs"]
 pub mod union_open;
+#[path = "../cases/union_over_base/expected/root.rs"]
+pub mod union_over_base;
 #[path = "../cases/union_required_keys/expected/root.rs"]
 pub mod union_required_keys;
 #[path = "../cases/union_several_literals/expected/root.rs"]
@@ -208,6 +214,8 @@ pub mod union_shared_base;
 pub mod union_superset;
 #[path = "../cases/union_tag_behind_ref/expected/root.rs"]
 pub mod union_tag_behind_ref;
+#[path = "../cases/union_tag_rules/expected/root.rs"]
+pub mod union_tag_rules;
 #[path = "../cases/unique_items/expected/root.rs"]
 pub mod unique_items;
 #[path = "../cases/unknown_kept/expected/root.rs"]
@@ -269,6 +277,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_big_literals" => models!(number_big_literals: Input),
         "number_bounds" => models!(number_bounds: Byte, Input),
         "number_decimals" => models!(number_decimals: Input),
+        "number_huge_bounds" => models!(number_huge_bounds: Input),
         "number_whole" => models!(number_whole: Input, InputKind),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
@@ -303,6 +312,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "tri_state" => models!(tri_state: Input, InputInner, InputLevel, Maybe, Name),
         "tuple_closed" => models!(tuple_closed: Input, KeyValue, Pair),
         "tuple_open" => models!(tuple_open: Input),
+        "undeclared_in_conditions" => models!(undeclared_in_conditions: Input, InputIfMember, InputNotMember, InputSettled),
         "unevaluated_items" => models!(unevaluated_items: Input),
         "unevaluated_properties" => models!(unevaluated_properties: Closed, Holder, Typed),
         "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue),
@@ -315,11 +325,13 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
         "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
+        "union_over_base" => models!(union_over_base: Base, BesideRef, BesideRefA, BesideRefB, ByAllOf, ByAllOfA, ByAllOfB, ByAnyOf, ByAnyOfA, ByAnyOfB, ByEnum, ByEnumA, ByEnumVariant2, ByEnumVariant2Kind, Input, OneOfThem, OneOfThemA, OneOfThemB, OptionalInBase, Outside, OutsideA, OutsideB, OverOptional, OverOptionalA, OverOptionalB),
         "union_required_keys" => models!(union_required_keys: Input),
         "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),
         "union_shared_base" => models!(union_shared_base: Input, InputBare, InputNamed),
         "union_superset" => models!(union_superset: Input),
         "union_tag_behind_ref" => models!(union_tag_behind_ref: Cat, CatTag, Dog, DogTag, Input),
+        "union_tag_rules" => models!(union_tag_rules: In, Input, InputBeside, InputInside, InputInsideIn, InputInsideNever, InputInsideOut, Never, Out),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),

@@ -180,10 +180,10 @@ impl Contract for Input {
                                     InputListItem::Object(value) => {
                                         match value {
                                             Shape::Box(value) => {
-                                                !(contract::holds(value, schemas::validator(24)))
+                                                !contract::holds(value, schemas::validator(24))
                                             }
                                             Shape::Dot(value) => {
-                                                !(contract::holds(value, schemas::validator(24)))
+                                                !contract::holds(value, schemas::validator(24))
                                             }
                                             Shape::Unknown(value) => {
                                                 schemas::validator(18).is_valid(value)
@@ -257,12 +257,8 @@ impl Contract for InputListItem {
             Self::Text(value) => value.is_known(),
             Self::Object(value) => {
                 match value {
-                    Shape::Box(value) => {
-                        !(contract::holds(value, schemas::validator(24)))
-                    }
-                    Shape::Dot(value) => {
-                        !(contract::holds(value, schemas::validator(24)))
-                    }
+                    Shape::Box(value) => !contract::holds(value, schemas::validator(24)),
+                    Shape::Dot(value) => !contract::holds(value, schemas::validator(24)),
                     Shape::Unknown(value) => schemas::validator(18).is_valid(value),
                 }
             }

@@ -63,7 +63,7 @@ impl Contract for Call {
                 .is_none_or(|value| match value.as_ref() {
                     Expression::Literal(value) => !value.extra.contains_key("otherwise"),
                     Expression::Call(value) => {
-                        (value.is_valid()) && value.otherwise.is_none()
+                        value.is_valid() && value.otherwise.is_none()
                     }
                     Expression::Unknown(value) => schemas::validator(11).is_valid(value),
                 })

@@ -40,7 +40,7 @@ impl Contract for Input {
                                 .extra
                                 .get("hull")
                                 .is_none_or(|value| schemas::validator(5).is_valid(value)))
-                            != (value.area.is_valid() && (value.amount >= 0))
+                            != (value.area.is_valid() && value.amount >= 0)
                     }
                     Stock::Clear(value) => {
                         (value.area.as_str() == "ship"

@@ -3,17 +3,14 @@
 use std::collections::BTreeSet;
 
 use contract_runtime::{Json, Number};
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
 
-use super::{
-    Check::{self, Always, Never, When},
-    Place,
+use super::check::{
+    Check::{self, Always, Never},
+    Numeric, Order, Place, Test,
 };
 use crate::{
     schema::{Schema, Types},
     shape::IntKind,
-    tables::number_tokens,
 };
 
 pub(super) fn types_allow(s: &Schema, own: Types) -> Check {
@@ -37,65 +34,65 @@ pub(super) fn literal_list(s: &Schema) -> Option<Vec<&Json>> {
     }
 }
 
-pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &Place<'_>) -> Check {
-    let value = &place.copy;
+pub(super) fn bool_keywords(s: &Schema, place: &Place) -> Check {
+    let holds = |value: bool| allows(s, &Json::Bool(value), Types::BOOLEAN);
+    let test = || Check::from(Test::True(place.clone()));
+    match (holds(false), holds(true)) {
+        (true, true) => Always,
+        (false, false) => Never,
+        (false, true) => test(),
+        (true, false) => test().not(),
+    }
+}
+
+pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &Place) -> Check {
     let mut check = types_allow(s, Types::INTEGER);
     if let Some(list) = literal_list(s) {
         // `1` and `1.0` are one value, and a pattern that repeats one is warned about.
         let mut seen = BTreeSet::new();
-        let numbers: Vec<Literal> = list
+        let numbers: Vec<i128> = list
             .iter()
             .filter_map(|v| v.as_number().and_then(Number::as_i128))
             .filter(|n| within(kind, *n) && seen.insert(*n))
-            .map(Literal::i128_unsuffixed)
             .collect();
         check = check.and(match numbers.as_slice() {
             [] => Never,
-            [one] => When(quote!(#value == #one)),
-            several => When(quote!(matches!(#value, #(#several)|*))),
+            _ => Test::IntIn(place.clone(), numbers).into(),
         });
     }
-    let bounds = [
-        (&s.minimum, true, false),
-        (&s.exclusive_minimum, true, true),
-        (&s.maximum, false, false),
-        (&s.exclusive_maximum, false, true),
-    ];
-    for (bound, lower, exclusive) in bounds {
-        if let Some(bound) = bound {
-            check = check.and(int_bound(bound, lower, exclusive, kind, value));
-        }
+    for (bound, order) in bounds(s) {
+        check = check.and(int_bound(bound, order, kind, place));
     }
     if let Some(divisor) = &s.multiple_of {
         check = check.and(match divisor.as_i64() {
             Some(1) => Always,
-            Some(d) if d > 1 => {
-                let d = Literal::i64_unsuffixed(d);
-                When(quote!(#value % #d == 0))
-            }
-            _ => {
-                let d = number_tokens(divisor);
-                When(quote!(Number::from(#value).is_multiple_of(&#d)))
-            }
+            Some(d) if d > 1 => Test::IntMultiple(place.clone(), d).into(),
+            _ => Test::NumberMultiple(Numeric::Int(place.clone()), divisor.clone()).into(),
         });
     }
     check
 }
 
-pub(super) fn within(kind: IntKind, n: i128) -> bool {
+fn bounds(s: &Schema) -> impl Iterator<Item = (&Number, Order)> {
+    let all = [
+        (&s.minimum, Order::AtLeast),
+        (&s.exclusive_minimum, Order::Above),
+        (&s.maximum, Order::AtMost),
+        (&s.exclusive_maximum, Order::Below),
+    ];
+    all.into_iter().filter_map(|(bound, order)| Some((bound.as_ref()?, order)))
+}
+
+fn within(kind: IntKind, n: i128) -> bool {
     match kind {
         IntKind::I64 => i64::try_from(n).is_ok(),
         IntKind::U64 => u64::try_from(n).is_ok(),
     }
 }
 
-pub(super) fn int_bound(
-    bound: &Number,
-    lower: bool,
-    exclusive: bool,
-    kind: IntKind,
-    value: &TokenStream,
-) -> Check {
+fn int_bound(bound: &Number, order: Order, kind: IntKind, place: &Place) -> Check {
+    let lower = matches!(order, Order::AtLeast | Order::Above);
+    let exclusive = matches!(order, Order::Above | Order::Below);
     // The whole number that the bound comes to.
     let limit = match (lower, exclusive) {
         (true, false) => bound.ceil(),
@@ -111,50 +108,39 @@ pub(super) fn int_bound(
         IntKind::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
         IntKind::U64 => (0, i128::from(u64::MAX)),
     };
-    let literal = Literal::i128_unsuffixed(limit);
     match lower {
         true if limit <= least => Always,
         true if limit > most => Never,
-        true => When(quote!(#value >= #literal)),
+        true => Test::IntBound(place.clone(), Order::AtLeast, limit).into(),
         false if limit >= most => Always,
         false if limit < least => Never,
-        false => When(quote!(#value <= #literal)),
+        false => Test::IntBound(place.clone(), Order::AtMost, limit).into(),
     }
 }
 
-pub(super) fn number_keywords(s: &Schema, place: &Place<'_>) -> Check {
-    let (recv, by_ref) = (&place.recv, &place.by_ref);
+pub(super) fn number_keywords(s: &Schema, place: &Place) -> Check {
+    let whole = || Check::from(Test::Whole(place.clone()));
     let mut check = match s.types {
         Some(t) if t.and(Types::NUMBER).is_empty() => return Never,
-        Some(t) if t.and(Types::NUMBER) == Types::INTEGER => When(quote!(#recv.is_integer())),
+        Some(t) if t.and(Types::NUMBER) == Types::INTEGER => whole(),
         _ => Always,
     };
     if let Some(list) = literal_list(s) {
-        let numbers: Vec<TokenStream> =
-            list.iter().filter_map(|v| v.as_number()).map(number_tokens).collect();
+        let numbers: Vec<Number> = list.iter().filter_map(|v| v.as_number()).cloned().collect();
         check = check.and(match numbers.as_slice() {
             [] => Never,
-            several => When(quote!([#(#several),*].contains(#by_ref))),
+            _ => Test::NumberIn(place.clone(), numbers).into(),
         });
     }
-    let copy = &place.copy;
-    let mut bound = |bound: &Option<Number>, op: TokenStream| {
-        if let Some(bound) = bound {
-            let bound = number_tokens(bound);
-            check = std::mem::replace(&mut check, Always).and(When(quote!(#copy #op #bound)));
-        }
-    };
-    bound(&s.minimum, quote!(>=));
-    bound(&s.exclusive_minimum, quote!(>));
-    bound(&s.maximum, quote!(<=));
-    bound(&s.exclusive_maximum, quote!(<));
+    for (bound, order) in bounds(s) {
+        check = check.and(Test::NumberBound(Numeric::Exact(place.clone()), order, bound.clone()).into());
+    }
     if let Some(divisor) = &s.multiple_of {
-        check = check.and(When(if divisor.as_i64() == Some(1) {
-            quote!(#recv.is_integer())
+        check = check.and(if divisor.as_i64() == Some(1) {
+            whole()
         } else {
-            let divisor = number_tokens(divisor);
-            quote!(#recv.is_multiple_of(&#divisor))
-        }));
+            Test::NumberMultiple(Numeric::Exact(place.clone()), divisor.clone()).into()
+        });
     }
     check
 }

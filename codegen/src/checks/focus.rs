@@ -3,13 +3,12 @@
 use std::{cell::Cell, rc::Rc};
 
 use super::{
-    Check::{self, Always},
-    Checker, DEPTH, Place, VISITS,
+    At, Checker, DEPTH, VISITS,
+    check::Check::{self, Always},
 };
 use crate::{
-    emit::Emitter,
     schema::{Schema, SchemaId},
-    shape::{Body, TypeRef},
+    shape::{Body, Shapes, TypeRef},
 };
 
 /// One keyword of one schema, when it is asked what it alone comes to.
@@ -26,7 +25,7 @@ pub(super) struct Focus<'a> {
 impl<'a> Checker<'a> {
     /// What is left to check of one keyword at a value of a type; `part` is the schema with this
     /// keyword and those that it needs to be understood.
-    pub(in crate::emit) fn keyword(
+    pub(super) fn keyword(
         &'a self,
         id: SchemaId,
         keyword: &'a str,
@@ -35,22 +34,22 @@ impl<'a> Checker<'a> {
     ) -> Check {
         let focus = Some(Focus { id, keyword, part, whole: self });
         let checker = Self {
-            emitter: self.emitter,
+            scope: self.scope,
             trivial: Rc::clone(&self.trivial),
             visits: Cell::new(VISITS),
             dynamic: Rc::clone(&self.dynamic),
             focus,
         };
         // A tag says which branch of its own union is meant; the branches' rules are theirs.
-        if let TypeRef::Named(named) = inside(self.emitter, ty)
-            && let Body::Tagged(body) = &self.emitter.shapes.get(*named).body
+        if let TypeRef::Named(named) = inside(self.scope.shapes, ty)
+            && let Body::Tagged(body) = &self.scope.shapes.get(*named).body
             && body.holder == id
             && !body.open
             && matches!(keyword, "oneOf" | "anyOf")
         {
             return Always;
         }
-        checker.keywords(id, &Place::variable(ty), &[], DEPTH)
+        checker.keywords(id, &At::bound(ty), &[], DEPTH)
     }
 
     pub(super) fn is_focus(&self, s: &Schema) -> bool {
@@ -64,12 +63,12 @@ impl<'a> Checker<'a> {
 }
 
 /// The type behind pointers, `null` and the names of newtypes.
-pub(in crate::emit) fn inside<'t>(emitter: &'t Emitter<'_>, mut ty: &'t TypeRef) -> &'t TypeRef {
+pub(super) fn inside<'t>(shapes: &'t Shapes, mut ty: &'t TypeRef) -> &'t TypeRef {
     // A newtype around itself is a pending body, so this ends.
     for _ in 0..32 {
         ty = match ty {
             TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,
-            TypeRef::Named(id) => match &emitter.shapes.get(*id).body {
+            TypeRef::Named(id) => match &shapes.get(*id).body {
                 Body::Newtype(inner) => inner,
                 _ => return ty,
             },

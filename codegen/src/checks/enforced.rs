@@ -3,12 +3,7 @@
 
 use std::{collections::BTreeSet, rc::Rc};
 
-use proc_macro2::{TokenStream, TokenTree};
-
-use super::{
-    Emitter,
-    checks::{Check, Checker, Trivial, dynamic, inside},
-};
+use super::{Checker, Scope, Trivial, check::Check, dynamic, focus::inside};
 use crate::{
     schema::{Graph, Schema, SchemaId},
     shape::{Body, Shapes, TypeRef},
@@ -45,7 +40,7 @@ impl How {
 /// Answers for a contract.
 #[derive(Debug)]
 pub struct Enforcement<'a> {
-    emitter: Emitter<'a>,
+    scope: Scope<'a>,
     dynamic: Rc<BTreeSet<SchemaId>>,
     trivial: Trivial,
 }
@@ -54,15 +49,15 @@ impl<'a> Enforcement<'a> {
     /// Prepares to answer for a contract that was shaped.
     #[must_use]
     pub fn new(graph: &'a Graph, shapes: &'a Shapes, tables: &'a TableSet, implied_objects: bool) -> Self {
-        let emitter = Emitter::new(graph, shapes, tables, implied_objects, BTreeSet::new());
-        Self { emitter, dynamic: Rc::new(dynamic(graph)), trivial: Trivial::default() }
+        let scope = Scope::new(graph, shapes, tables, implied_objects);
+        Self { scope, dynamic: Rc::new(dynamic(graph)), trivial: Trivial::default() }
     }
 
     /// Whether values of a type are structs, `null` aside.
     #[must_use]
     pub fn is_struct(&self, ty: &TypeRef) -> bool {
-        match inside(&self.emitter, ty) {
-            TypeRef::Named(id) => matches!(self.emitter.shapes.get(*id).body, Body::Struct(_)),
+        match inside(self.scope.shapes, ty) {
+            TypeRef::Named(id) => matches!(self.scope.shapes.get(*id).body, Body::Struct(_)),
             _ => false,
         }
     }
@@ -72,25 +67,16 @@ impl<'a> Enforcement<'a> {
     #[must_use]
     pub fn how(&self, place: (&Conj, &TypeRef), id: SchemaId, keyword: &str, part: &Schema) -> How {
         let (conj, ty) = place;
-        if matches!(inside(&self.emitter, ty), TypeRef::Replaced(..)) {
+        if matches!(inside(self.scope.shapes, ty), TypeRef::Replaced(..)) {
             return How::Owner;
         }
-        let checker = Checker::new(&self.emitter, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));
+        let checker = Checker::with(&self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));
         match checker.keyword(id, keyword, part, ty) {
             Check::Always => How::Type,
             // Where a `$dynamicRef` can be reached the value is checked as a whole.
             _ if conj.ids.iter().any(|id| self.dynamic.contains(id)) => How::Tables,
-            Check::When(test) | Check::Either(test) if asks_tables(test.clone()) => How::Tables,
-            Check::Never | Check::When(_) | Check::Either(_) => How::Check,
+            check if check.asks_tables() => How::Tables,
+            _ => How::Check,
         }
     }
-}
-
-/// Whether an expression calls for a validator.
-fn asks_tables(test: TokenStream) -> bool {
-    test.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == "validator",
-        TokenTree::Group(group) => asks_tables(group.stream()),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
 }

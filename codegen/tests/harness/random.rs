@@ -1,0 +1,297 @@
+//! Small random contracts: what people combine in practice, combined without sense.
+//!
+//! A number alone decides a document. Its text is written here, so that numbers stand in it in
+//! every way that JSON has for them.
+
+/// Names of members and of definitions that meet each other often.
+const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
+/// Values of tags.
+const TAGS: [&str; 4] = ["x", "y", "zz", "w-1"];
+
+/// A source of documents.
+pub(crate) struct Random {
+    state: u64,
+    /// Where definitions stand: `#/$defs/`.
+    prefix: &'static str,
+    definitions: usize,
+}
+
+/// What a number stands for.
+pub(crate) struct Document {
+    /// The contract.
+    pub(crate) text: String,
+    /// Its definitions, by pointer.
+    pub(crate) definitions: Vec<String>,
+    /// The operation that a part of it is left with, where it has operations.
+    pub(crate) part: Option<String>,
+}
+
+/// The document of a number; every third one has operations.
+pub(crate) fn document(number: u64) -> Document {
+    let prefix = if number % 3 == 2 { "#/components/schemas/" } else { "#/$defs/" };
+    let mut random = Random { state: number, prefix, definitions: 0 };
+    random.definitions = 2 + random.below(4);
+    let definitions: Vec<String> =
+        (0..random.definitions).map(|at| format!("\"D{at}\":{}", random.definition(at))).collect();
+    let pointers = (0..random.definitions).map(|at| format!("{prefix}D{at}")).collect();
+    let definitions = definitions.join(",");
+    if number % 3 != 2 {
+        return Document {
+            text: format!("{{\"$defs\":{{{definitions}}}}}"),
+            definitions: pointers,
+            part: None,
+        };
+    }
+    let paths: Vec<String> = (0..random.definitions)
+        .map(|at| {
+            format!(
+                r#""/d{at}":{{"get":{{"operationId":"d{at}","responses":{{"200":{{"description":"","content":{{"application/json":{{"schema":{{"$ref":"{prefix}D{at}"}}}}}}}}}}}}}}"#
+            )
+        })
+        .collect();
+    let part = random.chance(2).then(|| format!("d{}", random.below(random.definitions)));
+    let text = format!(
+        r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},"paths":{{{}}},"components":{{"schemas":{{{definitions}}}}}}}"#,
+        paths.join(",")
+    );
+    Document { text, definitions: pointers, part }
+}
+
+impl Random {
+    /// SplitMix64.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap()
+    }
+
+    /// One time in so many.
+    fn chance(&mut self, of: usize) -> bool {
+        self.below(of) == 0
+    }
+
+    fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        of[self.below(of.len())]
+    }
+
+    /// A reference to a definition; mostly to an earlier one, so that circles are rare.
+    fn reference(&mut self, before: usize) -> String {
+        let at =
+            if before == 0 || self.chance(12) { self.below(self.definitions) } else { self.below(before) };
+        format!("\"$ref\":\"{}D{at}\"", self.prefix)
+    }
+
+    fn definition(&mut self, at: usize) -> String {
+        match self.below(8) {
+            0 if at > 0 => self.union(at, 3),
+            1 if at > 0 => self.union(at, 3),
+            2 if at > 0 => self.union(at, 3),
+            3 => self.schema(at, 3),
+            _ => self.object(at, 3),
+        }
+    }
+
+    /// An object: of its own members, of others', or of both.
+    fn object(&mut self, before: usize, depth: usize) -> String {
+        let mut out = vec!["\"type\":\"object\"".to_owned()];
+        let mut names = Vec::new();
+        let mut members = Vec::new();
+        for _ in 0..=self.below(3) {
+            let name = self.pick(&NAMES);
+            if !names.contains(&name) {
+                names.push(name);
+                let member = if name == "kind" { self.tag() } else { self.schema(before, depth - 1) };
+                members.push(format!("\"{name}\":{member}"));
+            }
+        }
+        out.push(format!("\"properties\":{{{}}}", members.join(",")));
+        let required: Vec<String> = names
+            .iter()
+            .filter(|name| **name == "kind" || name.len() == 1)
+            .map(|n| format!("\"{n}\""))
+            .collect();
+        let required: Vec<String> = required.into_iter().filter(|_| !self.chance(3)).collect();
+        if !required.is_empty() {
+            out.push(format!("\"required\":[{}]", required.join(",")));
+        }
+        out.extend(self.object_rules(before, depth));
+        if self.chance(6) {
+            out.push(format!("\"allOf\":[{{{}}}]", self.reference(before)));
+        }
+        if self.chance(5) {
+            out.extend(self.applicator(before, depth));
+        }
+        format!("{{{}}}", out.join(","))
+    }
+
+    /// What may be said about a tag.
+    fn tag(&mut self) -> String {
+        let tag = self.pick(&TAGS);
+        match self.below(6) {
+            0 => format!("{{\"const\":\"{tag}\"}}"),
+            1 => format!("{{\"enum\":[\"{tag}\"]}}"),
+            2 => "{\"enum\":[\"x\",\"y\",\"zz\"]}".to_owned(),
+            3 => "{\"type\":\"string\",\"maxLength\":1}".to_owned(),
+            4 => "{}".to_owned(),
+            _ => "{\"type\":\"string\"}".to_owned(),
+        }
+    }
+
+    fn object_rules(&mut self, before: usize, depth: usize) -> Vec<String> {
+        let mut out = Vec::new();
+        match self.below(9) {
+            0 => out.push("\"additionalProperties\":false".to_owned()),
+            1 => out.push("\"additionalProperties\":{\"type\":\"string\"}".to_owned()),
+            2 if depth > 1 => {
+                out.push(format!("\"additionalProperties\":{}", self.schema(before, depth - 1)));
+            }
+            3 => out.push("\"patternProperties\":{\"^c\":{\"type\":\"integer\"}}".to_owned()),
+            4 => out.push("\"propertyNames\":{\"maxLength\":4}".to_owned()),
+            5 => out.push(format!("\"minProperties\":{}", self.below(3))),
+            6 => out.push(format!("\"maxProperties\":{}", 1 + self.below(3))),
+            7 => out.push("\"dependentRequired\":{\"a\":[\"b\"]}".to_owned()),
+            _ => {}
+        }
+        out
+    }
+
+    /// `oneOf` or `anyOf` over what was defined before, told apart by a tag in all the ways that
+    /// people write it; one that is no union at all now and then.
+    fn union(&mut self, before: usize, depth: usize) -> String {
+        let keyword = self.pick(&["oneOf", "oneOf", "anyOf"]);
+        let outside = self.chance(3).then(|| self.reference(before));
+        let mut branches = Vec::new();
+        for tag in TAGS.into_iter().take(1 + self.below(3)) {
+            let literal = match self.below(3) {
+                0 => format!("{{\"enum\":[\"{tag}\"]}}"),
+                1 => format!("{{\"type\":\"string\",\"const\":\"{tag}\"}}"),
+                _ => format!("{{\"const\":\"{tag}\"}}"),
+            };
+            let required = if self.chance(4) { "" } else { ",\"required\":[\"kind\"]" };
+            let said = format!("\"properties\":{{\"kind\":{literal}}}{required}");
+            let base = self.reference(before);
+            branches.push(match self.below(6) {
+                0 => format!("{{\"allOf\":[{{{base}}},{{{said}}}]}}"),
+                1 => format!("{{{base},{said}}}"),
+                2 => format!("{{\"type\":\"object\",{said}}}"),
+                3 if outside.is_some() => format!("{{{said}}}"),
+                3 => format!("{{\"anyOf\":[{{{base}}}],{said}}}"),
+                4 => format!("{{\"allOf\":[{{{base}}}],\"type\":\"object\",{said}}}"),
+                _ if self.chance(3) => self.schema(before, depth - 1),
+                _ => format!("{{{base}}}"),
+            });
+        }
+        if self.chance(8) {
+            branches.push("{\"type\":\"null\"}".to_owned());
+        }
+        let mut out: Vec<String> = outside.into_iter().collect();
+        if self.chance(4) {
+            out.push("\"type\":\"object\"".to_owned());
+        }
+        if self.chance(4) {
+            let rule = self.pick(&[
+                "{\"maxLength\":1}",
+                "{\"type\":\"string\"}",
+                "{\"pattern\":\"^[xz]\"}",
+                "{\"not\":{\"const\":\"y\"}}",
+                "{\"type\":\"integer\"}",
+            ]);
+            out.push(format!("\"properties\":{{\"kind\":{rule}}}"));
+        }
+        out.push(format!("\"{keyword}\":[{}]", branches.join(",")));
+        if self.chance(8) {
+            out.push(format!("\"unevaluatedProperties\":{}", self.pick(&["false", "{\"type\":\"string\"}"])));
+        }
+        format!("{{{}}}", out.join(","))
+    }
+
+    fn applicator(&mut self, before: usize, depth: usize) -> Vec<String> {
+        if depth < 2 {
+            return Vec::new();
+        }
+        let name = self.pick(&NAMES);
+        let about = |inner: &str| format!("{{\"properties\":{{\"{name}\":{inner}}}}}");
+        let inner = if self.chance(2) { "{}".to_owned() } else { self.schema(before, depth - 1) };
+        let needs = format!("{{\"required\":[\"{}\"]}}", self.pick(&NAMES));
+        vec![match self.below(6) {
+            0 => format!("\"not\":{}", about(&inner)),
+            1 => format!("\"not\":{needs}"),
+            2 => format!("\"if\":{},\"then\":{needs}", about(&inner)),
+            3 => format!("\"if\":{needs},\"then\":{},\"else\":{{\"maxProperties\":2}}", about(&inner)),
+            4 => format!("\"dependentSchemas\":{{\"{name}\":{needs}}}"),
+            _ => format!("\"anyOf\":[{needs},{}]", about(&inner)),
+        }]
+    }
+
+    /// Anything.
+    fn schema(&mut self, before: usize, depth: usize) -> String {
+        if depth == 0 {
+            return self.scalar();
+        }
+        match self.below(14) {
+            0 => format!("{{{}}}", self.reference(before)),
+            1 => format!("{{\"anyOf\":[{},{{\"type\":\"null\"}}]}}", self.schema(before, depth - 1)),
+            2 => self.array(before, depth),
+            3 => self.object(before, depth),
+            4 if before > 0 => self.union(before, depth),
+            5 => format!(
+                "{{\"type\":[\"{}\",\"{}\"]}}",
+                self.pick(&["string", "null"]),
+                self.pick(&["integer", "array"])
+            ),
+            6 => format!("{{\"allOf\":[{},{}]}}", self.scalar(), self.scalar()),
+            7 => format!("{{{},\"description\":\"beside\"}}", self.reference(before)),
+            8 => {
+                let (one, other) = (self.schema(before, depth - 1), self.schema(before, depth - 1));
+                format!("{{\"{}\":[{one},{other}]}}", self.pick(&["oneOf", "anyOf"]))
+            }
+            9 => self
+                .pick(&["true", "{}", "false", "{\"const\":1}", "{\"not\":{\"type\":\"string\"}}"])
+                .to_owned(),
+            _ => self.scalar(),
+        }
+    }
+
+    fn array(&mut self, before: usize, depth: usize) -> String {
+        let items = self.schema(before, depth - 1);
+        match self.below(6) {
+            0 => format!("{{\"type\":\"array\",\"items\":{items},\"minItems\":1}}"),
+            1 => format!("{{\"type\":\"array\",\"items\":{items},\"uniqueItems\":true}}"),
+            2 => format!(
+                "{{\"type\":\"array\",\"prefixItems\":[{items},{{\"type\":\"string\"}}],\"items\":false,\"minItems\":2}}"
+            ),
+            3 => format!("{{\"type\":\"array\",\"contains\":{items},\"maxItems\":3}}"),
+            _ => format!("{{\"type\":\"array\",\"items\":{items}}}"),
+        }
+    }
+
+    fn scalar(&mut self) -> String {
+        let number = self.pick(&["0", "3", "1.25e1", "-2", "1e1", "2.5", "1e19", "-1E0", "30e-1"]);
+        match self.below(12) {
+            0 => "{\"type\":\"string\"}".to_owned(),
+            1 => "{\"type\":\"string\",\"maxLength\":2}".to_owned(),
+            2 => "{\"type\":\"string\",\"pattern\":\"^[a-z]+$\",\"minLength\":1}".to_owned(),
+            3 => "{\"type\":\"integer\"}".to_owned(),
+            4 => format!(
+                "{{\"type\":\"integer\",\"{}\":{number}}}",
+                self.pick(&["minimum", "exclusiveMinimum"])
+            ),
+            5 => format!(
+                "{{\"type\":\"integer\",\"{}\":{number}}}",
+                self.pick(&["maximum", "exclusiveMaximum"])
+            ),
+            6 => format!("{{\"type\":\"number\",\"minimum\":{number}}}"),
+            7 => "{\"type\":\"integer\",\"multipleOf\":3,\"minimum\":0,\"maximum\":30}".to_owned(),
+            8 => "{\"type\":\"boolean\"}".to_owned(),
+            9 => "{\"type\":[\"string\",\"null\"]}".to_owned(),
+            10 => "{\"enum\":[\"x\",\"y\"]}".to_owned(),
+            _ => "{\"enum\":[1,\"x\",null]}".to_owned(),
+        }
+    }
+}

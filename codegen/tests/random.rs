@@ -1,0 +1,283 @@
+//! Types and written checks on random contracts, found out without a compiler.
+//!
+//! For every type of a contract and many values: what `is_valid` says is what the tables say,
+//! and what the `jsonschema` crate says. Every valid value can be read, and whatever is read is
+//! written back equal. `RANDOM=4711` asks about one contract and prints it, `RANDOMS=15000`
+//! asks about ten times as many.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+
+#[path = "harness/random.rs"]
+mod random;
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+use contract_codegen::{
+    checks::{Scope, evaluate::Evaluator},
+    config::{Config, Selection, UnboundedIntegers},
+    generate::{Contract, Project},
+    held,
+    load::Sources,
+    proof,
+    schema::SchemaId,
+    shape::TypeRef,
+};
+use contract_runtime::{Json, Map, Number};
+
+/// How many contracts are asked about: more than ten thousand schemas.
+const WANTED: u64 = 1_500;
+/// How many values are tried for each type.
+const VALUES: usize = 40;
+
+/// The contract of a number, understood; `None` where it is refused.
+fn contract(number: u64) -> Option<(random::Document, Contract)> {
+    let document = random::document(number);
+    let mut config = Config::default();
+    // Nothing is assumed for one half: there every valid value has to be held.
+    config.types.implied_objects = !is_strict(number);
+    if is_strict(number) {
+        config.types.unbounded_integers = UnboundedIntegers::Exact;
+    }
+    if let Some(operation) = &document.part {
+        config.operations.include =
+            vec![Selection { operation: Some(operation.clone()), ..Selection::default() }];
+    }
+    let project = Project { config, ..Project::default() };
+    let sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
+    let contract = project.understand(sources).ok()?;
+    Some((document, contract))
+}
+
+const fn is_strict(number: u64) -> bool {
+    number % 2 == 0
+}
+
+/// Everything that is wrong about the contract of a number; how many questions were asked.
+fn ask(number: u64) -> Result<usize, String> {
+    let Some((document, contract)) = contract(number) else { return Ok(0) };
+    let scope =
+        Scope::new(&contract.graph, &contract.shapes, &contract.tables, contract.options.implied_objects);
+    let checks = scope.checks();
+    let asker = Asker {
+        number,
+        contract: &contract,
+        evaluator: Evaluator { shapes: &contract.shapes, tables: &contract.tables, checks: &checks },
+        judges: judges(&document, &contract),
+    };
+    asker.ask()
+}
+
+/// The independent judge of each definition that is left.
+fn judges(document: &random::Document, contract: &Contract) -> BTreeMap<SchemaId, jsonschema::Validator> {
+    let whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
+    let judge = |pointer: &String| {
+        let location = pointer.strip_prefix('#').unwrap();
+        let id = contract.graph.ids().find(|id| contract.graph.schema(*id).location == *location)?;
+        let mut schema = whole.clone();
+        schema["$ref"] = pointer.as_str().into();
+        let options = jsonschema::options().with_draft(jsonschema::Draft::Draft202012);
+        Some((id, options.should_validate_formats(false).build(&schema).unwrap()))
+    };
+    document.definitions.iter().filter_map(judge).collect()
+}
+
+struct Asker<'a> {
+    number: u64,
+    contract: &'a Contract,
+    evaluator: Evaluator<'a>,
+    judges: BTreeMap<SchemaId, jsonschema::Validator>,
+}
+
+impl Asker<'_> {
+    fn ask(&self) -> Result<usize, String> {
+        let Contract { shapes, .. } = self.contract;
+        let samples: Vec<Vec<Json>> =
+            shapes.types.iter().map(|def| proof::few_samples(self.contract, def)).collect();
+        let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
+        pool.extend(odd());
+        let mut asked = 0;
+        for (id, own) in shapes.ids().zip(&samples) {
+            let spoilt = own.iter().take(6).flat_map(spoil);
+            let values = own.iter().cloned().chain(spoilt).chain(pool.iter().cloned());
+            for value in values.take(VALUES) {
+                asked += 1;
+                self.value(&TypeRef::Named(id), &value)
+                    .map_err(|what| format!("{what}\u{0}{} of {value}", shapes.get(id).name))?;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// One value for one type.
+    fn value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
+        let Contract { shapes, tables, .. } = self.contract;
+        let TypeRef::Named(id) = ty else { return Ok(()) };
+        let def = shapes.get(*id);
+        let within = def.conj.within.contains(contract_codegen::together::type_of(value));
+        let valid = within && def.conj.ids.iter().all(|id| tables.is_valid(*id, value));
+        if let [one] = def.conj.ids.as_slice()
+            && let Some(judge) = self.judges.get(one)
+            && judge.is_valid(&value.to_value()) != valid
+            && within
+        {
+            return Err(format!("the tables say {valid}, jsonschema does not"));
+        }
+        let Some(held) = held::read(shapes, ty, value) else {
+            return if valid && is_strict(self.number) {
+                Err("valid, and not read".to_owned())
+            } else {
+                Ok(())
+            };
+        };
+        let written = held::write(shapes, &held);
+        if written != *value {
+            return Err(format!("written back as something else\u{0}{written}, "));
+        }
+        match self.evaluator.is_valid(&held) {
+            Err(wrong) => Err(format!("does not compile\u{0}{}, ", wrong.0)),
+            Ok(found) if found == valid => Ok(()),
+            Ok(found) => {
+                let check = self.evaluator.checks.of(*id);
+                Err(format!("is_valid says {found}, the tables do not\u{0}{check:?}, "))
+            }
+        }
+    }
+}
+
+/// One value of each JSON type, and objects with the members that contracts speak of.
+fn odd() -> Vec<Json> {
+    let texts = [
+        "null",
+        "true",
+        "0",
+        "12",
+        "13",
+        "2.5",
+        "20000000000000000000",
+        "\"\"",
+        "\"x\"",
+        "\"abc\"",
+        "[]",
+        "[\"x\",\"x\"]",
+        "{}",
+        "{\"kind\":\"x\"}",
+        "{\"kind\":\"y\",\"a\":1}",
+        "{\"kind\":\"zz\",\"b\":\"x\"}",
+        "{\"type\":1,\"c\":\"x\"}",
+        "{\"kind\":1}",
+        "{\"other\":\"x\"}",
+    ];
+    texts.iter().map(|text| Json::parse(text.as_bytes()).unwrap()).collect()
+}
+
+/// A value with something missing, changed, or too much.
+fn spoil(value: &Json) -> Vec<Json> {
+    let mut out = Vec::new();
+    match value {
+        Json::Object(members) => {
+            for name in members.keys() {
+                let mut less: Map<Json> = members.clone();
+                less.remove(name);
+                out.push(Json::Object(less));
+                for other in [Json::Null, Json::String("zz".to_owned()), Json::Number(Number::int(4))] {
+                    let mut changed = members.clone();
+                    changed.insert(name.to_owned(), other);
+                    out.push(Json::Object(changed));
+                }
+            }
+            for (name, other) in [("cc", Json::Bool(true)), ("type", Json::String("x".to_owned()))] {
+                let mut more = members.clone();
+                more.insert(name.to_owned(), other);
+                out.push(Json::Object(more));
+            }
+        }
+        Json::Array(items) => {
+            let twice = items.iter().chain(items.first()).cloned().collect();
+            out.push(Json::Array(twice));
+        }
+        _ => {}
+    }
+    out
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|number| number.parse().unwrap())
+}
+
+/// Complaints by what they are, with the smallest contract of each.
+type Complaints = BTreeMap<String, (usize, u64, String, usize)>;
+
+#[test]
+fn types_and_checks_say_what_the_schemas_say() {
+    let start = Instant::now();
+    let numbers = match variable("RANDOM") {
+        Some(number) => {
+            eprintln!("{}", random::document(number).text);
+            number..number + 1
+        }
+        None => 0..variable("RANDOMS").unwrap_or(WANTED),
+    };
+    let tried = numbers.end - numbers.start;
+    let (next, asked, understood) = (AtomicU64::new(numbers.start), AtomicU64::new(0), AtomicU64::new(0));
+    let complaints = Mutex::new(Complaints::new());
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                return;
+            }
+            let found = catch_unwind(AssertUnwindSafe(|| ask(number))).unwrap_or_else(|panic| {
+                let message = panic.downcast_ref::<String>().cloned();
+                Err(format!("panic: {}", message.unwrap_or_default()))
+            });
+            match found {
+                Ok(0) => {}
+                Ok(questions) => {
+                    understood.fetch_add(1, Ordering::Relaxed);
+                    asked.fetch_add(questions as u64, Ordering::Relaxed);
+                }
+                Err(complaint) => {
+                    let (what, detail) = complaint.split_once('\u{0}').unwrap_or((&complaint, ""));
+                    let size = random::document(number).text.len();
+                    let mut complaints = complaints.lock().unwrap();
+                    let entry = complaints
+                        .entry(what.to_owned())
+                        .or_insert_with(|| (usize::MAX, 0, String::new(), 0));
+                    entry.3 += 1;
+                    if size < entry.0 {
+                        (entry.0, entry.1, entry.2) = (size, number, detail.replace('\u{0}', ""));
+                    }
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, work).unwrap();
+        }
+    });
+    let (asked, understood) = (asked.into_inner(), understood.into_inner());
+    eprintln!("{asked} questions about {understood} of {tried} contracts in {:?}", start.elapsed());
+    let list: Vec<String> = complaints
+        .into_inner()
+        .unwrap()
+        .into_iter()
+        .map(|(what, (_, number, detail, count))| {
+            format!(
+                "{count} times: {what}\n    {detail}\n    RANDOM={number}\n    {}",
+                random::document(number).text
+            )
+        })
+        .collect();
+    assert!(list.is_empty(), "{} kinds of failure\n{}", list.len(), list.join("\n"));
+    assert!(tried == 1 || understood > tried / 2, "{understood} of {tried} contracts were understood");
+    assert!(tried == 1 || asked > 20 * tried, "only {asked} questions were asked");
+}
