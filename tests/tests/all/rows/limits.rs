@@ -15,7 +15,7 @@ fn parameters(name: &str) -> Vec<(&'static str, &'static Parameter)> {
 
 fn accepts(parameter: &Parameter, value: &str) -> bool {
     let validator = parameter.validator.unwrap();
-    validator().is_valid(&Json::parse(value.as_bytes()).unwrap())
+    validator.is_valid(&Json::parse(value.as_bytes()).unwrap())
 }
 
 /// LIM-14, FED-01: a page has 1 to 1000 entries, 500 unless asked.
