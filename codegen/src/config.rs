@@ -36,8 +36,11 @@ pub struct Config {
     pub names: BTreeMap<String, String>,
     /// Schemas whose values nobody may see in a log, by selector.
     pub secrets: Vec<String>,
-    /// Tagged unions whose unknown tags readers keep, by selector.
+    /// String enumerations and tagged unions that requests alone hold and whose unknown values
+    /// readers keep nevertheless, by selector.
     pub open: Vec<String>,
+    /// Those that answers hold and whose unknown values readers refuse, by selector.
+    pub closed: Vec<String>,
     /// Schemas that a type of your own represents: selector → path of the type.
     pub replace: BTreeMap<String, String>,
     /// Registry tables.

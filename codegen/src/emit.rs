@@ -3,6 +3,7 @@
 mod builders;
 mod checks;
 mod docs;
+mod equality;
 mod records;
 mod scalars;
 mod unions;
@@ -26,6 +27,7 @@ use crate::{
 
 pub(crate) use docs::printable;
 pub use docs::{limits, markdown};
+pub(crate) use scalars::string_enum;
 
 /// An identifier from a name that may be raw.
 pub(crate) fn ident(name: &str) -> Ident {
@@ -33,6 +35,27 @@ pub(crate) fn ident(name: &str) -> Ident {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
         None => Ident::new(name, Span::call_site()),
     }
+}
+
+/// What a module of models names of the runtime, beside what its macros name themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Runtime {
+    Contract,
+    Json,
+    Map,
+    Nullable,
+    Number,
+    Secret,
+    /// The type of a schema's tables, and what conditions call.
+    Checks,
+}
+
+/// What the module that is being written names from outside it.
+#[derive(Debug, Default)]
+struct Imports {
+    runtime: BTreeSet<Runtime>,
+    /// Types of other areas: area, name.
+    siblings: BTreeSet<(String, String)>,
 }
 
 /// All that writing a model needs to know.
@@ -44,8 +67,9 @@ pub struct Emitter<'a> {
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
     with_members: BTreeMap<TypeId, bool>,
+    equality: equality::Equality,
     area: RefCell<String>,
-    mentioned: RefCell<BTreeSet<(String, String)>>,
+    imports: RefCell<Imports>,
 }
 
 impl<'a> Emitter<'a> {
@@ -65,11 +89,19 @@ impl<'a> Emitter<'a> {
             implied_objects,
             builders,
             with_members: BTreeMap::new(),
+            equality: equality::Equality::of(shapes, &BTreeSet::new()),
             area: RefCell::default(),
-            mentioned: RefCell::default(),
+            imports: RefCell::default(),
         };
         emitter.find_members();
         emitter
+    }
+
+    /// Says which types of the owner are generated too, beside the models.
+    #[must_use]
+    pub fn beside(mut self, generated: &BTreeSet<String>) -> Self {
+        self.equality = equality::Equality::of(self.shapes, generated);
+        self
     }
 
     /// The modules of the models, by name: one for each area.
@@ -87,58 +119,40 @@ impl<'a> Emitter<'a> {
                 self.area.replace(area.clone());
                 let items: Vec<TokenStream> =
                     ids.into_iter().map(|id| self.item(id, checks.of(id))).collect();
-                let items = quote!(#(#items)*);
-                let uses = self.imports(&items);
-                (area, quote!(#uses #items))
+                let uses = self.uses();
+                (area, quote!(#uses #(#items)*))
             })
             .collect()
     }
 
-    /// The `use` lines that a module's items need, found by what they mention.
-    fn imports(&self, items: &TokenStream) -> TokenStream {
-        let mut words = BTreeSet::new();
-        collect(items.clone(), &mut words);
-        let has = |word: &str| words.contains(word);
-        let pick =
-            |list: &[&str]| -> Vec<Ident> { list.iter().filter(|w| has(w)).map(|w| ident(w)).collect() };
-        let group = |path: TokenStream, names: Vec<Ident>| -> Option<TokenStream> {
-            (!names.is_empty()).then(|| quote!(#path::{#(#names),*},))
-        };
-        let top =
-            pick(&["Contract", "Json", "Map", "Nullable", "Number", "Secret", "Undeclared", "contract"]);
-        let read = {
-            let mut names = pick(&["FromMap", "Key", "Read", "Tag"]);
-            if has("read") {
-                names.insert(0, ident("self"));
+    /// Remembers that the module that is being written names something of the runtime.
+    fn import(&self, what: Runtime) {
+        self.imports.borrow_mut().runtime.insert(what);
+    }
+
+    /// The `use` lines of the module that was written.
+    fn uses(&self) -> TokenStream {
+        let Imports { mut runtime, siblings } = self.imports.take();
+        let checks = runtime.remove(&Runtime::Checks).then(|| {
+            quote! {
+                #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+                #[allow(unused_imports, reason = "not every module calls all of it")]
+                use ::contract_runtime::{checks::*, schema::Validator};
             }
-            group(quote!(read), names)
-        };
-        let kind = has("Kind").then(|| quote!(json::Kind,));
-        let text = group(quote!(text), pick(&["char_count_at_least", "char_count_at_most"]));
-        let violation = group(quote!(violation), pick(&["Path", "Violations"]));
-        let de = group(quote!(de), {
-            let mut names = pick(&["Deserializer", "MapAccess"]);
-            if has("de") {
-                names.insert(0, ident("self"));
-            }
-            names
         });
-        let ser = group(quote!(ser), pick(&["Serialize", "Serializer"]));
-        let serde = (de.is_some() || ser.is_some()).then(|| quote!(use ::serde::{#de #ser};));
+        let runtime: Vec<Ident> = runtime.iter().map(|each| format_ident!("{each:?}")).collect();
+        let runtime = (!runtime.is_empty()).then(|| quote!(use ::contract_runtime::{#(#runtime),*};));
         let mut areas: BTreeMap<String, Vec<Ident>> = BTreeMap::new();
-        for (area, name) in self.mentioned.take() {
-            // A check may have been looked at without being written.
-            if has(&name) {
-                areas.entry(area).or_default().push(ident(&name));
-            }
+        for (area, name) in siblings {
+            areas.entry(area).or_default().push(ident(&name));
         }
         let siblings = areas.into_iter().map(|(area, names)| {
             let area = ident(&area);
             quote!(#area::{#(#names),*},)
         });
         quote! {
-            #serde
-            use ::contract_runtime::{#(#top,)* #kind #read schema::Validator, #text #violation};
+            #checks
+            #runtime
             use super::{schemas, #(#siblings)*};
         }
     }
@@ -162,10 +176,10 @@ impl<'a> Emitter<'a> {
         let def = self.shapes.get(id);
         let body = match &def.body {
             Body::Struct(body) => self.record(id, def, body),
-            Body::Tagged(body) => self.tagged(def, body),
-            Body::ByKind(variants) => self.by_kind(def, variants),
+            Body::Tagged(body) => self.tagged(id, def, body),
+            Body::ByKind(variants) => self.by_kind(id, def, variants),
             Body::Enum(list) => self.string_enum(def, list),
-            Body::Newtype(inner) => self.newtype(def, inner),
+            Body::Newtype(inner) => self.newtype(id, def, inner),
             Body::Pending => TokenStream::new(),
         };
         let contract = self.contract(def, check);
@@ -175,45 +189,69 @@ impl<'a> Emitter<'a> {
     fn contract(&self, def: &TypeDef, check: &Check) -> TokenStream {
         let name = ident(&def.name);
         let row = row_literal(self.tables.row(&def.conj));
-        let lint = check.has_alternatives().then(|| {
-            quote!(#[allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")])
-        });
+        if matches!(check, Check::Always) {
+            return quote!(::contract_runtime::contract!(#name = schemas::validator(#row)););
+        }
+        self.import(Runtime::Contract);
+        self.import(Runtime::Checks);
         let check = self.check(check);
-        let (report, at, found) = self.report(def);
         quote! {
             impl Contract for #name {
                 const VALIDATOR: Validator = schemas::validator(#row);
 
-                #lint
                 fn is_valid(&self) -> bool {
                     #check
                 }
-
-                fn report_undeclared(&self, #at: &Path<'_>, #found: &mut Undeclared) {
-                    #report
-                }
             }
+        }
+    }
+
+    /// What a type derives of `Clone`, `Debug`, `PartialEq`, `Eq` and `Hash`.
+    fn derives(&self, id: TypeId) -> TokenStream {
+        match self.equality.of_type(id) {
+            equality::Is::Compared => quote!(Clone, Debug, PartialEq),
+            equality::Is::Equal => quote!(Clone, Debug, PartialEq, Eq),
+            equality::Is::Hashed => quote!(Clone, Debug, PartialEq, Eq, Hash),
         }
     }
 
     /// The Rust type of a place, as seen from the module that is being written.
     fn ty(&self, ty: &TypeRef) -> TokenStream {
         match ty {
-            TypeRef::Json => quote!(Json),
+            TypeRef::Json => {
+                self.import(Runtime::Json);
+                quote!(Json)
+            }
             TypeRef::Bool => quote!(bool),
             TypeRef::Int(IntKind::I64) => quote!(i64),
             TypeRef::Int(IntKind::U64) => quote!(u64),
-            TypeRef::Number => quote!(Number),
+            TypeRef::Number => {
+                self.import(Runtime::Number);
+                quote!(Number)
+            }
             TypeRef::String => quote!(String),
-            TypeRef::Secret => quote!(Secret),
+            TypeRef::Secret => {
+                self.import(Runtime::Secret);
+                quote!(Secret)
+            }
             TypeRef::Named(id) => {
-                let name = self.mention(self.shapes.get(*id));
+                let def = self.shapes.get(*id);
+                if *self.area.borrow() != def.area {
+                    self.imports.borrow_mut().siblings.insert((def.area.clone(), def.name.clone()));
+                }
+                let name = ident(&def.name);
                 quote!(#name)
             }
             TypeRef::Replaced(path, _) => path.parse().unwrap_or_else(|_| quote!(Json)),
             TypeRef::Vec(inner) => wrap(quote!(Vec), &self.ty(inner)),
-            TypeRef::Map(inner) => wrap(quote!(Map), &self.ty(inner)),
-            TypeRef::Nullable(inner) => wrap(quote!(Nullable), &self.ty(inner)),
+            TypeRef::Map(inner) => {
+                self.import(Runtime::Map);
+                wrap(quote!(Map), &self.ty(inner))
+            }
+            TypeRef::Nullable(inner) => {
+                self.import(Runtime::Nullable);
+                wrap(quote!(Nullable), &self.ty(inner))
+            }
             TypeRef::Boxed(inner) => wrap(quote!(Box), &self.ty(inner)),
             TypeRef::Tuple(inner) => {
                 let inner = inner.iter().map(|t| self.ty(t));
@@ -222,12 +260,15 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Remembers that the module that is being written mentions a type.
-    fn mention(&self, def: &TypeDef) -> Ident {
-        if *self.area.borrow() != def.area {
-            self.mentioned.borrow_mut().insert((def.area.clone(), def.name.clone()));
+    /// A type as a condition names it, which may be looked at without being written: nothing is
+    /// imported for it.
+    fn mention(&self, def: &TypeDef) -> TokenStream {
+        let name = ident(&def.name);
+        if *self.area.borrow() == def.area {
+            return quote!(#name);
         }
-        ident(&def.name)
+        let area = ident(&def.area);
+        quote!(super::#area::#name)
     }
 
     fn facts(&self, conj: &Conj) -> Facts {
@@ -267,99 +308,6 @@ impl<'a> Emitter<'a> {
     fn holds_members(&self, ty: &TypeRef) -> bool {
         holds_members(ty, &self.with_members)
     }
-
-    /// The statements of `report_undeclared`, and how its two arguments are called.
-    fn report(&self, def: &TypeDef) -> (TokenStream, Ident, Ident) {
-        let body = match &def.body {
-            Body::Struct(body) => self.report_record(def, body),
-            Body::Tagged(body) => {
-                let arms = body.variants.iter().map(|v| (&v.name, &v.ty));
-                self.report_variants(arms, body.open)
-            }
-            Body::ByKind(variants) => self.report_variants(variants.iter().map(|v| (&v.name, &v.ty)), false),
-            Body::Newtype(inner) => self.report_at(inner, &quote!(self.0), &quote!(&self.0), &quote!(at)),
-            Body::Enum(_) | Body::Pending => None,
-        };
-        match body {
-            Some(body) => (body, format_ident!("at"), format_ident!("found")),
-            None => (TokenStream::new(), format_ident!("_at"), format_ident!("_found")),
-        }
-    }
-
-    fn report_variants<'v>(
-        &self,
-        variants: impl Iterator<Item = (&'v String, &'v TypeRef)>,
-        open: bool,
-    ) -> Option<TokenStream> {
-        let mut rest = open;
-        let mut arms = Vec::new();
-        for (name, ty) in variants {
-            let name = ident(name);
-            match self.report_at(ty, &quote!(value), &quote!(value), &quote!(at)) {
-                Some(report) => arms.push((quote!(Self::#name(value)), report)),
-                None => rest = true,
-            }
-        }
-        match (arms.as_slice(), rest) {
-            ([], _) => None,
-            ([(variant, report)], true) => Some(quote!(if let #variant = self { #report; })),
-            (arms, rest) => {
-                let rest = rest.then(|| quote!(_ => {}));
-                let arms = arms.iter().map(|(variant, report)| quote!(#variant => #report));
-                Some(quote!(match self { #(#arms,)* #rest }))
-            }
-        }
-    }
-
-    /// A call that reports what is undeclared in a value, when anything can be.
-    fn report_at(
-        &self,
-        ty: &TypeRef,
-        recv: &TokenStream,
-        by_ref: &TokenStream,
-        at: &TokenStream,
-    ) -> Option<TokenStream> {
-        if !self.holds_members(ty) {
-            return None;
-        }
-        let own = (at.to_string() != "at").then(|| quote!(let at = #at;));
-        match ty {
-            TypeRef::Named(_) | TypeRef::Boxed(_) => Some(quote!(#recv.report_undeclared(#at, found))),
-            TypeRef::Nullable(inner) => {
-                let inner = self.report_at(inner, &quote!(value), &quote!(value), at)?;
-                Some(quote!(if let Nullable::Value(value) = #by_ref { #inner; }))
-            }
-            TypeRef::Vec(inner) => match **inner {
-                TypeRef::Named(_) => Some(quote!(found.elements(#at, #by_ref))),
-                _ => {
-                    let inner =
-                        self.report_at(inner, &quote!(value), &quote!(value), &quote!(&at.index(i)))?;
-                    Some(quote!({ #own for (i, value) in #recv.iter().enumerate() { #inner; } }))
-                }
-            },
-            TypeRef::Map(inner) => match **inner {
-                TypeRef::Named(_) => Some(quote!(found.values(#at, #by_ref))),
-                _ => {
-                    let inner =
-                        self.report_at(inner, &quote!(value), &quote!(value), &quote!(&at.key(name)))?;
-                    Some(quote!({ #own for (name, value) in #recv.iter() { #inner; } }))
-                }
-            },
-            TypeRef::Tuple(inner) => {
-                let parts: Vec<TokenStream> = inner
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(i, ty)| {
-                        let index = proc_macro2::Literal::usize_unsuffixed(i);
-                        let part = quote!(#recv.#index);
-                        self.report_at(ty, &part, &quote!(&#part), &quote!(&at.index(#index)))
-                    })
-                    .collect();
-                Some(quote!({ #own #(#parts;)* }))
-            }
-            _ => None,
-        }
-    }
 }
 
 fn holds_members(ty: &TypeRef, known: &BTreeMap<TypeId, bool>) -> bool {
@@ -380,44 +328,6 @@ fn row_literal(row: u32) -> proc_macro2::Literal {
 
 fn wrap(outer: TokenStream, inner: &TokenStream) -> TokenStream {
     quote!(#outer<#inner>)
-}
-
-/// The words of a module that stand for something from outside it. A word after `::` belongs to
-/// what stands before, an enum's variants are its own, and a module is only meant before `::`.
-fn collect(tokens: TokenStream, words: &mut BTreeSet<String>) {
-    use proc_macro2::TokenTree;
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is = |at: Option<usize>, sign: char| matches!(at.and_then(|at| tokens.get(at)), Some(TokenTree::Punct(p)) if p.as_char() == sign);
-    for (at, token) in tokens.iter().enumerate() {
-        let before = at.checked_sub(1);
-        match token {
-            TokenTree::Ident(word) => {
-                let word = word.to_string();
-                let member = is(before, ':') && is(at.checked_sub(2), ':');
-                let module = ["contract", "de", "read"].contains(&word.as_str());
-                let path = is(Some(at + 1), ':') && is(Some(at + 2), ':');
-                if !member && !is(before, '\'') && (path || !module) {
-                    words.insert(word);
-                }
-            }
-            TokenTree::Group(group) => {
-                let word = |back: usize| match at.checked_sub(back).and_then(|at| tokens.get(at)) {
-                    Some(TokenTree::Ident(word)) => word.to_string(),
-                    _ => String::new(),
-                };
-                if word(2) == "enum" {
-                    for variant in group.stream() {
-                        if let TokenTree::Group(held) = variant {
-                            collect(held.stream(), words);
-                        }
-                    }
-                } else {
-                    collect(group.stream(), words);
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 impl RustTypes for Emitter<'_> {

@@ -180,7 +180,7 @@ impl Project {
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
         let shapes = shape(&graph, &api, &options, names);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
-        self.idle_open(&graph, &shapes, &mut diagnostics);
+        options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
         let tables = TableSet::new(&graph, &shapes, compiled);
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
@@ -224,7 +224,8 @@ impl Project {
         {
             let Reading { graph, api, shapes, tables, options, .. } = &contract;
             let builders = self.builders(api, shapes);
-            let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders);
+            let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders)
+                .beside(&self.config.tables.iter().map(table_path).collect());
             for (area, tokens) in emitter.areas() {
                 let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
                 let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
@@ -398,7 +399,12 @@ impl Project {
 
 /// The module of a registry table.
 fn table_module(table: &Table) -> String {
-    format!("{}s", names::field_name(&table.name).trim_start_matches("r#"))
+    format!("{}s", names::field_name(&table.name).trim_end_matches('_'))
+}
+
+/// The enum of a registry table, as the models name it.
+fn table_path(table: &Table) -> String {
+    format!("super::{}::{}", table_module(table), table.name)
 }
 
 fn gate(feature: Option<&str>) -> Gate {

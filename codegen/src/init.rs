@@ -15,11 +15,9 @@ use crate::{
     config::Unsupported,
     diagnostics::Diagnostics,
     generate::{Contract, Project, Step, selector},
-    naming::operation_places,
     package,
     prune::{reach, seeds},
     schema::{Schema, SchemaId, Types},
-    shape::Body,
     tables,
 };
 
@@ -42,8 +40,6 @@ pub struct Findings {
     pub tags: Vec<(String, usize)>,
     /// Schemas that look like secrets, and why.
     pub secrets: Vec<(String, String)>,
-    /// Tagged unions in answers.
-    pub unions: Vec<String>,
     /// Integers without bounds and `int32` or `int64`.
     pub unbounded: Vec<String>,
     /// Patterns that no linear matcher can run: schema and pattern.
@@ -85,7 +81,6 @@ fn found(contract: &Contract) -> Findings {
         servers: api.servers.clone(),
         tags: tags(contract),
         secrets: secrets::secrets(contract),
-        unions: unions(contract),
         diagnostics: contract.diagnostics.clone(),
         ..Findings::default()
     };
@@ -146,31 +141,6 @@ fn tags(contract: &Contract) -> Vec<(String, usize)> {
         types.filter(|id| ids.contains(id) && alone(id)).count()
     };
     reached.iter().map(|(tag, ids)| ((*tag).clone(), owned(ids))).collect()
-}
-
-/// Tagged unions that answers hold: a newer service may send a tag that nobody knows yet.
-fn unions(contract: &Contract) -> Vec<String> {
-    let graph = &contract.graph;
-    let answered = if contract.api.operations.is_empty() {
-        graph.ids().collect()
-    } else {
-        let mut named = Vec::new();
-        for operation in &contract.api.operations {
-            let mut answers = operation.clone();
-            answers.request_body = None;
-            answers.parameters.clear();
-            operation_places(&answers, &mut named);
-        }
-        reach(graph, named.into_iter().map(|(id, _)| id).collect())
-    };
-    let tagged = contract.shapes.types.iter().filter_map(|def| match &def.body {
-        Body::Tagged(tagged) if !tagged.open && answered.contains(&tagged.holder) => {
-            Some(selector(graph, tagged.holder))
-        }
-        _ => None,
-    });
-    let all: BTreeSet<String> = tagged.collect();
-    all.into_iter().collect()
 }
 
 fn is_unbounded(schema: &Schema) -> bool {

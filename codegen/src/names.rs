@@ -70,7 +70,17 @@ pub fn variant_name(wire: &str) -> String {
     if name == "Self" { "SelfValue".to_owned() } else { name }
 }
 
-/// A field, method or module name: `orgUnit` → `org_unit`, `type` → `r#type`, `self` → `self_`.
+/// Keeps the name of the variant for what the contract does not list free, in closed enumerations
+/// too, so that opening one renames nothing.
+pub fn reserve_unknown(names: &mut [String]) {
+    for name in names.iter_mut().filter(|name| *name == "Unknown") {
+        "UnknownValue".clone_into(name);
+    }
+}
+
+/// A field, method or module name: `orgUnit` → `org_unit`, `DPoP` → `dpop`, `type` → `type_`. A
+/// keyword takes an underscore instead of becoming raw, so that it reads the same in a literal, in
+/// a pattern and in text, as `self` must anyway.
 #[must_use]
 pub fn field_name(wire: &str) -> String {
     escape(&snake(wire))
@@ -93,7 +103,7 @@ pub fn stem(uri: &str) -> String {
 /// `wires` and `names` go together; `names` is rewritten.
 pub fn make_distinct(wires: &[&str], names: &mut [String]) {
     let before = names.to_vec();
-    let bare = |name: &str| name.trim_start_matches("r#").to_owned();
+    let bare = |name: &str| name.trim_end_matches('_').to_owned();
     let clashes = |i: usize| before.iter().filter(|n| **n == before[i]).count() > 1;
     // Fields, methods and modules begin small; types and variants do not.
     let small = before.iter().all(|n| !bare(n).starts_with(char::is_uppercase));
@@ -122,7 +132,7 @@ pub fn make_distinct(wires: &[&str], names: &mut [String]) {
     order.sort_by_key(|&i| wires[i]);
     let mut seen: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
     for i in order {
-        let base = names[i].trim_start_matches("r#").to_owned();
+        let base = bare(&names[i]);
         let mut number = 1u32;
         while !seen.insert(names[i].clone()) {
             number += 1;
@@ -141,18 +151,32 @@ fn pascal(wire: &str) -> String {
 }
 
 fn snake(wire: &str) -> String {
-    let name = spell(wire).to_snake_case();
+    let words: Vec<String> =
+        spell(wire).split([' ', '_']).map(snake_word).filter(|w| !w.is_empty()).collect();
+    let name = words.join("_");
     if name.is_empty() {
         return if wire.is_empty() { "empty".to_owned() } else { code_points(wire).to_snake_case() };
     }
     if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("n{name}") } else { name }
 }
 
+/// One word, `camelCase` taken apart. Capitals that alternate with single letters are an
+/// abbreviation: `DPoP` is one word.
+fn snake_word(word: &str) -> String {
+    let snake = word.to_snake_case();
+    let parts: Vec<usize> = snake.split('_').map(|part| part.chars().count()).collect();
+    let short = parts.iter().all(|&count| count <= 2) && parts.contains(&1);
+    if parts.len() > 2 && short && snake.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+        snake.replace('_', "")
+    } else {
+        snake
+    }
+}
+
 fn escape(name: &str) -> String {
     match name {
-        // These four cannot even be raw identifiers.
-        "self" | "Self" | "super" | "crate" | "_" => format!("{name}_"),
-        word if KEYWORDS.contains(&word) => format!("r#{word}"),
+        "_" => "__".to_owned(),
+        word if KEYWORDS.contains(&word) => format!("{word}_"),
         word => word.to_owned(),
     }
 }
@@ -205,7 +229,12 @@ mod tests {
             ("stock-lot", "StockLot", "stock_lot"),
             ("orgUnit", "OrgUnit", "org_unit"),
             ("SCU", "Scu", "scu"),
-            ("type", "Type", "r#type"),
+            ("type", "Type", "type_"),
+            ("DPoP", "DPoP", "dpop"),
+            ("DPoP-Nonce", "DPoPNonce", "dpop_nonce"),
+            ("aOfB", "AOfB", "aofb"),
+            ("isOk", "IsOk", "is_ok"),
+            ("xAxis", "XAxis", "x_axis"),
             ("self", "SelfValue", "self_"),
             ("+1", "Plus1", "plus_1"),
             ("-1", "Minus1", "minus_1"),
@@ -213,7 +242,7 @@ mod tests {
             ("3d", "N3d", "n3d"),
             ("1.5", "N15", "n1_5"),
             ("☃", "U2603", "u2603"),
-            ("$ref", "Ref", "r#ref"),
+            ("$ref", "Ref", "ref_"),
             ("Option", "OptionValue", "option"),
             ("größe", "Größe", "größe"),
             ("e\u{301}", "E", "e"),
@@ -241,7 +270,7 @@ mod tests {
             make_distinct(wires, &mut names);
             assert_eq!(names, expect, "{wires:?}");
         };
-        check(&["type", "Type"], &["lower_type", "r#type"]);
+        check(&["type", "Type"], &["lower_type", "type_"]);
         check(&["list", "LIST", "List"], &["lower_list", "upper_list", "list"]);
     }
 }

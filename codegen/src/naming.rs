@@ -5,6 +5,7 @@
 //! called after the place where it stands, not after those who refer to it.
 
 mod aliases;
+mod equals;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,13 +30,15 @@ pub struct Names {
     taken: BTreeSet<String>,
     /// Where each schema that is nothing but a reference ends.
     pub(crate) aliases: BTreeMap<SchemaId, SchemaId>,
+    /// The first of the anonymous schemas that say the same, for each of them.
+    pub(crate) equals: BTreeMap<SchemaId, SchemaId>,
     /// Schemas without a name that accept everything.
     pub(crate) silent: BTreeSet<SchemaId>,
 }
 
 /// The name that a place without one of its own gives to a type.
 #[derive(Clone, Debug)]
-struct PlaceName {
+pub(crate) struct PlaceName {
     /// The path of names that leads there.
     hint: String,
     /// What no other type is called.
@@ -49,6 +52,7 @@ impl Names {
         let mut names = Self::default();
         names.settle_named(graph, options);
         names.settle_aliases(graph, options);
+        names.settle_equals(graph, options);
         names.settle_places(graph, api);
         names
     }
@@ -61,6 +65,7 @@ impl Names {
             named: moved.keys(self.named),
             places: moved.keys(self.places),
             aliases: aliases.filter_map(|(id, target)| Some((moved.get(id)?, moved.get(target)?))).collect(),
+            equals: equals::moved(&self.equals, moved),
             silent: moved.set(self.silent),
             taken: self.taken,
         }

@@ -11,7 +11,7 @@ use quote::{format_ident, quote};
 
 pub use bodies::bodies;
 pub(crate) use bodies::whole_type;
-pub(crate) use strings::{StringEnum, StringValue, string_traits};
+pub(crate) use strings::{StringEnum, StringValue};
 
 use crate::{
     api::{Operation, Status},
@@ -83,7 +83,7 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
         doc: vec![format!("The {every}, by `operationId`.")],
         values: plan.calls.iter().map(value).collect(),
     };
-    let ids = ids.tokens();
+    let ids = ids.tokens(false);
     let scopes = scopes(plan);
     let (id, list) = (ident(id), ident(list));
     let about = match plan.side {
@@ -164,7 +164,7 @@ impl<'p> Shared<'p> {
         let mut names: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
         names::make_distinct(&wires, &mut names);
         let named = order.into_iter().zip(names).map(|(row, name)| {
-            let name = name.trim_start_matches("r#").to_uppercase();
+            let name = name.trim_end_matches('_').to_uppercase();
             // Apart from the table's own names.
             (row, format_ident!("{name}_PARAMETER"))
         });
@@ -306,15 +306,15 @@ fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
     let mut variants: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     names::make_distinct(&wires, &mut variants);
     let values = plan.scopes.iter().zip(&variants).map(|((wire, doc), name)| {
-        let doc = doc.as_deref().map_or_else(|| format!("`{wire}`"), markdown);
-        StringValue { wire: wire.clone(), name: name.clone(), doc: vec![doc] }
+        let doc = doc.as_deref().map(markdown).into_iter().collect();
+        StringValue { wire: wire.clone(), name: name.clone(), doc }
     });
     let scopes = StringEnum {
         name: "Scope",
         doc: vec!["The scopes that operations ask for.".to_owned()],
         values: values.collect(),
     };
-    Some(scopes.tokens())
+    Some(scopes.tokens(false))
 }
 
 /// A summary, which often ends without a full stop.

@@ -14,8 +14,12 @@ pub struct Options {
     pub names: BTreeMap<SchemaId, String>,
     /// Schemas with secret values.
     pub secrets: BTreeSet<SchemaId>,
-    /// Tagged unions whose unknown tags are kept.
+    /// Enumerations and tagged unions of requests whose unknown values are kept nevertheless.
     pub open: BTreeSet<SchemaId>,
+    /// Those of answers whose unknown values are not.
+    pub closed: BTreeSet<SchemaId>,
+    /// Schemas that requests hold and nothing else.
+    pub requests: BTreeSet<SchemaId>,
     /// Types of the owner.
     pub replace: BTreeMap<SchemaId, String>,
     /// The module of each schema's type; `models` where it is missing.
@@ -50,6 +54,8 @@ impl Options {
             names,
             secrets,
             open,
+            closed,
+            requests,
             replace,
             areas,
             exact_integers,
@@ -61,6 +67,8 @@ impl Options {
             names: moved.keys(names),
             secrets: moved.set(secrets),
             open: moved.set(open),
+            closed: moved.set(closed),
+            requests: moved.set(requests),
             replace: moved.keys(replace),
             areas: moved.keys(areas),
             exact_integers,

@@ -18,7 +18,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::{ident, markdown},
     names,
-    operations::{StringEnum, StringValue, doc, string_traits},
+    operations::{StringEnum, StringValue},
     tree::{Place, SourceId, Tree, join},
 };
 
@@ -86,109 +86,32 @@ fn rows<'a>(config: &Table, source: SourceId, tree: &'a Tree, diagnostics: &mut 
 fn module(config: &Table, rows: &[Row<'_>], columns: &[Column<'_>]) -> TokenStream {
     let keys: Vec<&str> = rows.iter().map(|row| row.key).collect();
     let mut variants: Vec<String> = keys.iter().map(|key| names::variant_name(key)).collect();
-    for name in &mut variants {
-        // The variant for what no row has.
-        if config.open && name == "Unknown" {
-            "UnknownValue".clone_into(name);
-        }
-    }
+    names::reserve_unknown(&mut variants);
     names::make_distinct(&keys, &mut variants);
     let docs: Vec<Vec<String>> = rows.iter().map(|row| describe(config, row)).collect();
     let table = if columns.is_empty() { None } else { Some(row_items(config, &variants, rows, columns)) };
-    let item = if config.open {
-        open_enum(config, &keys, &variants, &docs)
-    } else {
-        let values = keys.iter().zip(&variants).zip(docs);
-        let values =
-            values.map(|((key, name), doc)| StringValue { wire: (*key).to_owned(), name: name.clone(), doc });
-        let doc = vec![about(config)];
-        StringEnum { name: &config.name, doc, values: values.collect() }.tokens()
-    };
+    let values = keys.iter().zip(&variants).zip(docs);
+    let values =
+        values.map(|((key, name), doc)| StringValue { wire: (*key).to_owned(), name: name.clone(), doc });
+    let item = StringEnum { name: &config.name, doc: about(config), values: values.collect() };
+    let item = item.tokens(config.open);
     let enums = columns.iter().filter_map(Column::enumeration);
     quote!(#item #table #(#enums)*)
 }
 
-fn about(config: &Table) -> String {
-    if config.doc.is_empty() {
+fn about(config: &Table) -> Vec<String> {
+    let mut doc = vec![if config.doc.is_empty() {
         format!("The rows of `{}`.", config.file.display())
     } else {
         markdown(&config.doc)
-    }
+    }];
+    doc.extend(config.open.then(|| "A value that the table does not have is kept as text.".to_owned()));
+    doc
 }
 
 fn describe(config: &Table, row: &Row<'_>) -> Vec<String> {
     let text = config.describe.as_deref().and_then(|column| row.tree.get(column)?.as_str());
-    let mut doc: Vec<String> = text.map(markdown).into_iter().collect();
-    doc.push(format!("`{}`", row.key));
-    doc
-}
-
-/// An enum that keeps what no row has.
-fn open_enum(config: &Table, keys: &[&str], variants: &[String], docs: &[Vec<String>]) -> TokenStream {
-    let name = ident(&config.name);
-    let about = doc(&[about(config)]);
-    let docs = docs.iter().map(|paragraphs| doc(paragraphs));
-    let variants: Vec<_> = variants.iter().map(|variant| ident(variant)).collect();
-    let traits = string_traits(&quote!(#name));
-    quote! {
-        #about
-        ///
-        /// A value that the table does not have is kept as text.
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum #name {
-            #(#docs #variants,)*
-            /// A value that the table does not have. Made by `from`, which never puts a known
-            /// value here.
-            #[non_exhaustive]
-            Unknown(Box<str>),
-        }
-
-        impl #name {
-            /// Every value of the table, in its order.
-            pub const ALL: &'static [Self] = &[#(Self::#variants),*];
-
-            /// As the contract writes it.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                match self {
-                    #(Self::#variants => #keys,)*
-                    Self::Unknown(text) => text,
-                }
-            }
-
-            /// Whether the table has it.
-            #[must_use]
-            pub const fn is_known(&self) -> bool {
-                !matches!(self, Self::Unknown(_))
-            }
-        }
-
-        impl From<&str> for #name {
-            fn from(text: &str) -> Self {
-                match text {
-                    #(#keys => Self::#variants,)*
-                    other => Self::Unknown(other.into()),
-                }
-            }
-        }
-
-        impl From<String> for #name {
-            fn from(text: String) -> Self {
-                Self::from(text.as_str())
-            }
-        }
-
-        impl ::std::str::FromStr for #name {
-            type Err = ::std::convert::Infallible;
-
-            fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-                Ok(Self::from(text))
-            }
-        }
-
-        #traits
-    }
+    text.map(markdown).into_iter().collect()
 }
 
 /// The columns: a private struct, its values per variant, the accessors.

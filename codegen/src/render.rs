@@ -1,6 +1,8 @@
 //! Prints modules: header first, one blank line between items, nothing that depends on time,
 //! place or order of reading.
 
+mod calls;
+
 use std::{
     collections::BTreeMap,
     sync::{
@@ -11,7 +13,7 @@ use std::{
 
 use proc_macro2::TokenStream;
 use syn::{
-    Attribute, Item,
+    Attribute, Item, ItemEnum, ItemMacro,
     parse::{ParseStream, Parser as _},
 };
 
@@ -147,7 +149,12 @@ fn print(module: &Module) -> Result<String, String> {
                 out.push('\n');
             }
             close = joins;
-            out.push_str(&spaced(&unparse(Vec::new(), vec![item])));
+            out.push_str(&match &item {
+                Item::Macro(call) => held(call)
+                    .or_else(|| calls::print(call))
+                    .unwrap_or_else(|| unparse(Vec::new(), vec![item])),
+                _ => spaced(&unparse(Vec::new(), vec![item])),
+            });
         }
         Ok(())
     };
@@ -157,6 +164,19 @@ fn print(module: &Module) -> Result<String, String> {
         out.push_str(&module.printed);
     }
     Ok(out)
+}
+
+/// A call of a macro that takes one item, printed as items are.
+fn held(call: &ItemMacro) -> Option<String> {
+    let item: ItemEnum = call.mac.parse_body().ok()?;
+    let mut out = format!("{}! {{\n", calls::path(call));
+    for line in unparse(Vec::new(), vec![Item::Enum(item)]).lines() {
+        out.push_str(if line.is_empty() { "" } else { "    " });
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.push_str("}\n");
+    Some(out)
 }
 
 fn unparse(attrs: Vec<Attribute>, items: Vec<Item>) -> String {

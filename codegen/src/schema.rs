@@ -37,7 +37,7 @@ pub struct Resource {
 }
 
 /// How a schema got the name that its type may take.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Origin {
     /// The root of a file or of an embedded `$id`; the file's stem (`stock-lot`).
     Root(String),
@@ -138,7 +138,7 @@ impl Types {
 }
 
 /// `contains` with its two counts (Core 10.3.1.3, Validation 6.4.4 and 6.4.5).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Contains {
     /// What an element must satisfy to count.
     pub schema: SchemaId,
@@ -149,7 +149,7 @@ pub struct Contains {
 }
 
 /// `$dynamicRef` (Core 8.2.3.2).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DynamicReference {
     /// The fragment, when the initial target bears it as a `$dynamicAnchor`; otherwise the
     /// reference behaves like `$ref` and this is `None`.
@@ -162,7 +162,7 @@ pub struct DynamicReference {
 ///
 /// Keywords that are absent are `None` or empty; `false` is a schema with
 /// [`Schema::boolean`] `Some(false)`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Schema {
     /// Where it stands: source, JSON Pointer in that source, span.
     pub place: Place,

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod build;
+mod sweep;
 mod unions;
 
 pub use build::shape;
@@ -179,12 +180,18 @@ pub struct StringEnum {
 pub struct Shapes {
     /// All types.
     pub types: Arena<TypeDef>,
+    /// Unions that no value is by itself, in parts of other types: what they are told apart by.
+    pub parts: Vec<TypeDef>,
     /// The type of each place that was asked for.
     pub places: BTreeMap<Conj, TypeRef>,
     /// Where each schema that is nothing but a reference ends.
     pub aliases: BTreeMap<SchemaId, SchemaId>,
+    /// The first of the anonymous schemas that say the same, for each of the others.
+    pub equals: BTreeMap<SchemaId, SchemaId>,
     /// Schemas without a name that accept everything.
     pub silent: BTreeSet<SchemaId>,
+    /// Schemas of the options `open` and `closed` that made a type another than it would be.
+    pub decided: BTreeSet<SchemaId>,
 }
 
 impl Shapes {
@@ -205,13 +212,15 @@ impl Shapes {
         boxes::depth(self)
     }
 
-    /// Follows aliases and drops what says nothing, so that equal places compare equal.
+    /// Follows aliases, takes the first of equals and drops what says nothing, so that equal places
+    /// compare equal.
     #[must_use]
     pub fn normal(&self, conj: &Conj) -> Conj {
         let mut ids: Vec<SchemaId> = conj
             .ids
             .iter()
             .map(|id| self.aliases.get(id).copied().unwrap_or(*id))
+            .map(|id| self.equals.get(&id).copied().unwrap_or(id))
             .filter(|id| !self.silent.contains(id))
             .collect();
         ids.sort_unstable();

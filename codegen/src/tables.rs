@@ -221,7 +221,7 @@ fn literals_of(keyword: &Keyword) -> Vec<&Literal> {
 /// Which branch each tag means, by the schema that holds the union.
 fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
     let mut out = BTreeMap::new();
-    for def in &shapes.types {
+    for def in shapes.types.iter().chain(&shapes.parts) {
         let Body::Tagged(tagged) = &def.body else { continue };
         // A refinement elsewhere may leave fewer variants; the choice is for the holder itself, or
         // for the holder beside `null`, which a union around it adds.
@@ -235,6 +235,12 @@ fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Choice> {
         let branches =
             tagged.variants.iter().flat_map(|v| v.literals.iter().map(|l| (literal(l), v.branch))).collect();
         out.insert(tagged.holder, Choice { tag: leak_str(&tagged.tag), branches: leak(branches) });
+    }
+    // What shares a type has the same branches at the same positions.
+    for (id, first) in &shapes.equals {
+        if let Some(&Choice { tag, branches }) = out.get(first) {
+            out.entry(*id).or_insert(Choice { tag, branches });
+        }
     }
     out
 }

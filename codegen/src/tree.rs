@@ -15,7 +15,7 @@ impl SourceId {
 }
 
 /// Byte range in a source's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// First byte.
     pub start: u32,
@@ -24,7 +24,7 @@ pub struct Span {
 }
 
 /// Where something stands: what every diagnostic names.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Place {
     /// The source.
     pub source: SourceId,

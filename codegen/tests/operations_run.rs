@@ -143,7 +143,7 @@ impl server::Service for Echo {
             json(&options.sku),
             json(&options.workflow),
             json(&options.address),
-            json(&options.r#where),
+            json(&options.where_),
             json(&options.x_parts),
             json(&options.session),
             json(&options.seen),
@@ -230,7 +230,7 @@ fn parameters_of_every_place_and_style_arrive() {
         .sku(list.clone())
         .workflow(number.clone())
         .address("https://a.example/?b=c&d#e")
-        .r#where(filter.clone())
+        .where_(filter.clone())
         .x_parts(["one", "two three"])
         .session("s=1; t")
         .seen(vec![3, 4]);

@@ -7,13 +7,13 @@ use std::fmt;
 
 use serde::{
     Serialize,
-    de::{self, Deserializer, MapAccess, Visitor},
+    de::{self, Deserializer, Visitor},
 };
 
 use crate::{
-    Json, Map, depth,
+    Json, Map, Nullable, Number, Secret, depth,
     json::{JsonError, JsonErrorKind},
-    read::{self, Key, Read, raw},
+    read::{self, Read},
     schema::Validator,
     violation::{Path, Violation, Violations},
 };
@@ -22,15 +22,12 @@ use crate::{
 ///
 /// Reading is tolerant: unknown members are kept, unknown values of open enumerations too, and
 /// a broken limit is no reason to fail. Checking is strict and separate.
-pub trait Contract: Serialize + for<'de> Read<'de> + Send {
+pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
     /// The type's schema.
     const VALIDATOR: Validator;
 
     /// Whether every constraint of the schema holds. Fast: looks at the typed value alone.
     fn is_valid(&self) -> bool;
-
-    /// Adds the pointers of members that no schema declares, at and below `at`.
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared);
 
     /// Checks every constraint of the schema.
     ///
@@ -143,6 +140,89 @@ impl Rejected {
     }
 }
 
+/// A value in which members may stand that no schema declares.
+pub trait ReportUndeclared {
+    /// Adds the pointers of members that no schema declares, at and below `at`; none unless a type
+    /// says otherwise.
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        let _ = (at, found);
+    }
+}
+
+impl<T: ReportUndeclared> ReportUndeclared for Option<T> {
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        if let Some(value) = self {
+            value.report_undeclared(at, found);
+        }
+    }
+}
+
+impl<T: ReportUndeclared> ReportUndeclared for Nullable<T> {
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        if let Self::Value(value) = self {
+            value.report_undeclared(at, found);
+        }
+    }
+}
+
+impl<T: ReportUndeclared> ReportUndeclared for Box<T> {
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        self.as_ref().report_undeclared(at, found);
+    }
+}
+
+impl<T: ReportUndeclared> ReportUndeclared for Vec<T> {
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        for (i, element) in self.iter().enumerate() {
+            if found.is_full() {
+                return;
+            }
+            element.report_undeclared(&at.index(i), found);
+        }
+    }
+}
+
+impl<T: ReportUndeclared> ReportUndeclared for Map<T> {
+    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+        for (name, value) in self.iter() {
+            if found.is_full() {
+                return;
+            }
+            value.report_undeclared(&at.key(name), found);
+        }
+    }
+}
+
+macro_rules! report_nothing {
+    ($($type:ty),*) => {$(
+        impl ReportUndeclared for $type {}
+    )*};
+}
+
+// What stands beside types with members, in a tuple or behind a name.
+report_nothing!(Json, Number, String, bool, i64, u64);
+
+impl<T> ReportUndeclared for Secret<T> {}
+
+macro_rules! report_tuple {
+    ($($name:ident $index:tt)*) => {
+        impl<$($name: ReportUndeclared),*> ReportUndeclared for ($($name,)*) {
+            fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+                $(self.$index.report_undeclared(&at.index($index), found);)*
+            }
+        }
+    };
+}
+
+report_tuple!(T0 0);
+report_tuple!(T0 0 T1 1);
+report_tuple!(T0 0 T1 1 T2 2);
+report_tuple!(T0 0 T1 1 T2 2 T3 3);
+report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4);
+report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4 T5 5);
+report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4 T5 5 T6 6);
+report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4 T5 5 T6 6 T7 7);
+
 /// The members that no schema declares, as far as they were looked for.
 #[derive(Debug)]
 pub struct Undeclared {
@@ -165,26 +245,6 @@ impl Undeclared {
     pub fn member(&mut self, at: &Path<'_>, name: &str) {
         if !self.is_full() {
             self.pointers.push(at.key(name).pointer());
-        }
-    }
-
-    /// Adds the elements of an array.
-    pub fn elements<T: Contract>(&mut self, at: &Path<'_>, elements: &[T]) {
-        for (i, element) in elements.iter().enumerate() {
-            if self.is_full() {
-                return;
-            }
-            element.report_undeclared(&at.index(i), self);
-        }
-    }
-
-    /// Adds the values of an object without declared members.
-    pub fn values<T: Contract>(&mut self, at: &Path<'_>, values: &Map<T>) {
-        for (name, value) in values.iter() {
-            if self.is_full() {
-                return;
-            }
-            value.report_undeclared(&at.key(name), self);
         }
     }
 
@@ -226,27 +286,6 @@ pub fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
         }
     }
     deserializer.deserialize_str(Text(make))
-}
-
-/// Reads all members of an object that is left.
-///
-/// # Errors
-/// When a member occurs twice.
-pub fn read_members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Json, A::Error> {
-    let mut members = Map::new();
-    while let Some(key) = map.next_key::<Key<'de>>()? {
-        read::extra(&mut map, &mut members, key)?;
-    }
-    Ok(Json::Object(members))
-}
-
-/// Reads a value of any type from the members of an object that is left.
-///
-/// # Errors
-/// As `T`'s own reading.
-pub fn read_rest<'de, A: MapAccess<'de>, T: for<'t> Read<'t>>(map: A) -> Result<T, A::Error> {
-    let text = read_members(map)?.to_string();
-    raw::document(text.as_bytes()).map_err(|_| de::Error::custom("the members do not fit the type"))
 }
 
 /// The violations for members that a builder was not given.

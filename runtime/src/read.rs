@@ -87,6 +87,34 @@ pub fn object<'de, T: FromMap<'de>, D: Deserializer<'de>>(deserializer: D) -> Re
     deserializer.deserialize_map(ObjectVisitor(PhantomData))
 }
 
+impl<'de, T: Read<'de>> FromMap<'de> for Map<T> {
+    const EXPECTING: &'static str = "an object";
+
+    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        let mut members = Self::new();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            extra(&mut map, &mut members, key)?;
+        }
+        Ok(members)
+    }
+}
+
+impl<'de> FromMap<'de> for Json {
+    const EXPECTING: &'static str = "an object";
+
+    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        Map::from_map(map).map(Self::Object)
+    }
+}
+
+impl<'de, T: FromMap<'de>> FromMap<'de> for Box<T> {
+    const EXPECTING: &'static str = T::EXPECTING;
+
+    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        T::from_map(map).map(Self::new)
+    }
+}
+
 /// Reads a whole document of at most `depth` arrays and objects in one another; see
 /// [`depth::DEFAULT`].
 ///
@@ -206,27 +234,15 @@ pub fn missing<E: Error>(due: &[(&'static str, bool)]) -> E {
     E::missing_field(name)
 }
 
-/// Reads the value of a member that the contract does not name. Fails when it occurs
-/// twice.
-pub fn extra<'de, A: MapAccess<'de>>(
+/// Reads a member that has no field of its own. Fails when it occurs twice.
+pub fn extra<'de, A: MapAccess<'de>, T: Read<'de>>(
     map: &mut A,
-    extra: &mut Map<Json>,
-    key: Key<'de>,
-) -> Result<(), A::Error> {
-    let value = map.next_value_seed(Seed::<Json, ByRead>::default())?;
-    // The name is part of the data, so the message does not repeat it.
-    extra.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
-}
-
-/// Reads a member that has a type although the contract does not name it. Fails when it
-/// occurs twice.
-pub fn other<'de, A: MapAccess<'de>, T: Read<'de>>(
-    map: &mut A,
-    others: &mut Map<T>,
+    extra: &mut Map<T>,
     key: Key<'de>,
 ) -> Result<(), A::Error> {
     let value = map.next_value_seed(Seed::<T, ByRead>::default())?;
-    others.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
+    // The name is part of the data, so the message does not repeat it.
+    extra.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
 }
 
 /// Reads the value of a member that can have one value only. Fails when it has another, or

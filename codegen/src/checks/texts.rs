@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
         let valid = |wire: &str| self.scope.tables.is_valid(id, &Json::String(wire.to_owned()));
         let (good, bad): (Vec<_>, Vec<_>) = list.values.iter().partition(|(wire, ..)| valid(wire));
         let text = |text: &Text| self.string_keywords(id, text, &[], depth);
-        let unknown = list.open.then(|| text(&Text::Unlisted));
+        let unknown = list.open.then(|| beyond(text(&Text::Unlisted), list));
         let one_of = |values: &[&(String, String, Option<String>)]| {
             let names = values.iter().map(|(_, rust, _)| rust.clone()).collect();
             Check::from(Test::Listed(at.place.clone(), of, names))
@@ -59,11 +59,12 @@ impl<'a> Checker<'a> {
             (_, true, None | Some(Always)) => Always,
             (true, _, None | Some(Never)) => Never,
             (_, true, Some(unknown)) => Test::Unlisted(at.place.clone(), Box::new(unknown)).into(),
+            (_, false, Some(Never)) => one_of(&good),
             (_, false, None) if good.len() <= bad.len() => one_of(&good),
             (_, false, None) => one_of(&bad).not(),
             (_, false, Some(unknown)) => {
                 let known = text(&Text::Listed(at.place.clone()));
-                if matches!(unknown, Always | Never) { known.and(unknown) } else { known }
+                if matches!(unknown, Always) { known.and(unknown) } else { known }
             }
         }
     }
@@ -88,5 +89,23 @@ impl<'a> Checker<'a> {
             check = check.and(Test::Matches(text.clone(), pattern.clone()).into());
         }
         check
+    }
+}
+
+/// What is asked of a text that an enumeration does not list: it is none of those that are listed.
+fn beyond(check: Check, list: &StringEnum) -> Check {
+    match check {
+        Check::Test(test) => match test {
+            Test::TextIn(Text::Unlisted, values) => {
+                let listed = |text: &String| list.values.iter().any(|(wire, ..)| wire == text);
+                let left: Vec<String> = values.into_iter().filter(|text| !listed(text)).collect();
+                if left.is_empty() { Never } else { Test::TextIn(Text::Unlisted, left).into() }
+            }
+            other => other.into(),
+        },
+        Check::All(all) => Check::all(all.into_iter().map(|each| beyond(each, list)).collect::<Vec<_>>()),
+        Check::Any(any) => any.into_iter().map(|each| beyond(each, list)).fold(Never, Check::or),
+        Check::Not(inner) => beyond(*inner, list).not(),
+        other => other,
     }
 }

@@ -88,7 +88,6 @@ fn tell(found: &Findings) -> Vec<(&'static str, String)> {
     let all = |list: &[String]| first(list.iter().map(String::as_str).collect());
     let suggested = [
         ("secrets", texts(&found.secrets), "suggested as a comment"),
-        ("unions", all(&found.unions), "in answers; `open` would keep unknown tags"),
         ("integers", all(&found.unbounded), "without bounds; `unbounded-integers` decides"),
         ("patterns", texts(&found.patterns), "that cannot be run, left unchecked"),
         ("refused", all(&found.refused), "operations that the client leaves out"),

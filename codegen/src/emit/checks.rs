@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::{Emitter, ident, row_literal};
@@ -209,7 +209,7 @@ impl Emitter<'_> {
             Test::Unlisted(at, check) => {
                 let at = recv(at);
                 match &**check {
-                    Check::Never => quote!(#at.unknown().is_none()),
+                    Check::Never => quote!(#at.is_known()),
                     check => {
                         let check = self.check(check);
                         quote!(#at.unknown().is_none_or(|text| #check))
@@ -239,9 +239,9 @@ impl Emitter<'_> {
     }
 
     /// An enum as its own module calls it.
-    fn enum_name(&self, at: &Place, of: TypeId) -> Ident {
+    fn enum_name(&self, at: &Place, of: TypeId) -> TokenStream {
         match at {
-            Place::Own => ident("Self"),
+            Place::Own => quote!(Self),
             _ => self.mention(self.shapes.get(of)),
         }
     }

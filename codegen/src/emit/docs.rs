@@ -1,5 +1,7 @@
 //! Documentation of generated items: descriptions, limits in words, the schema's place.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,8 +9,8 @@ use quote::quote;
 use super::Emitter;
 use crate::{
     schema::{Schema, SchemaId},
-    shape::{TypeDef, TypeRef},
-    together::Conj,
+    shape::{Body, Field, TypeDef, TypeRef},
+    together::{Conj, Facts},
 };
 
 impl Emitter<'_> {
@@ -25,45 +27,71 @@ impl Emitter<'_> {
         if paragraphs.is_empty() {
             paragraphs.push(format!("`{}` of the contract.", def.name));
         }
-        let limits =
-            limits(&self.facts(&def.conj).members.iter().map(|&m| self.graph.schema(m)).collect::<Vec<_>>());
-        if !limits.is_empty() && !matches!(def.body, crate::shape::Body::Struct(_)) {
-            paragraphs.push(format!("Limits: {limits}."));
+        let rules = match &def.body {
+            Body::Struct(_) => String::new(),
+            Body::Newtype(inner) => self.rules(&self.facts(&def.conj), inner),
+            _ => self.rules(&self.facts(&def.conj), &TypeRef::Json),
+        };
+        if !rules.is_empty() {
+            paragraphs.push(format!("Limits: {rules}."));
         }
+        paragraphs.extend(default(&schemas));
         let from: Vec<String> = def.conj.ids.iter().map(|&id| self.place(id)).collect();
         paragraphs.push(format!("Schema: {}.", from.join(", ")));
         doc_lines(&paragraphs)
     }
 
     /// The documentation of a field: what describes it there, else what its schema says.
-    pub(super) fn field_docs(
-        &self,
-        wire: &str,
-        conj: &Conj,
-        describe: Option<SchemaId>,
-        ty: &TypeRef,
-    ) -> TokenStream {
+    pub(super) fn field_docs(&self, field: &Field) -> TokenStream {
+        let facts = self.facts(&field.conj);
         let mut paragraphs = Vec::new();
-        let mut candidates: Vec<SchemaId> = describe.into_iter().collect();
-        candidates.extend(conj.ids.iter().rev());
-        candidates.extend(self.facts(conj).members.into_iter().rev());
+        let mut candidates: Vec<SchemaId> = field.describe.into_iter().collect();
+        candidates.extend(field.conj.ids.iter().rev());
+        candidates.extend(facts.members.iter().rev());
         let text = candidates.iter().find_map(|&id| self.graph.schema(id).description.as_deref());
         let title = candidates.iter().find_map(|&id| self.graph.schema(id).title.as_deref());
         paragraphs.push(match (text, title) {
             (Some(text), _) => text.to_owned(),
             (None, Some(title)) => sentence(title),
-            (None, None) => format!("`{wire}`"),
+            (None, None) => format!("`{}`", field.wire),
         });
-        let schemas: Vec<&Schema> = self.facts(conj).members.iter().map(|&m| self.graph.schema(m)).collect();
-        // A named type states its limits itself.
-        if !matches!(ty, TypeRef::Named(_)) {
-            let limits = limits(&schemas);
-            if !limits.is_empty() {
-                paragraphs.push(format!("Limits: {limits}."));
+        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
+        // A named type states its rules itself.
+        if !is_named(&field.ty) {
+            if let Some(constant) = &field.constant {
+                paragraphs.push(format!("Always `{constant}`."));
+            }
+            let rules = self.rules(&facts, &field.ty);
+            if !rules.is_empty() {
+                paragraphs.push(format!("Limits: {rules}."));
             }
         }
         paragraphs.extend(default(&schemas));
         doc_lines(&paragraphs)
+    }
+
+    /// The limits of a place in words, those of its elements among them, unless a named type
+    /// states them.
+    fn rules(&self, facts: &Facts, ty: &TypeRef) -> String {
+        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
+        let mut words = limits(&schemas);
+        let (inner, inside): (&TypeRef, Vec<SchemaId>) = match ty {
+            TypeRef::Nullable(inner) => return self.rules(facts, inner),
+            TypeRef::Vec(inner) => (inner, schemas.iter().filter_map(|s| s.items).collect()),
+            TypeRef::Map(inner) => (inner, schemas.iter().filter_map(|s| s.additional_properties).collect()),
+            _ => return words,
+        };
+        if !is_named(inner) && !inside.is_empty() {
+            let each = self.rules(&self.facts(&Conj::all(inside)), inner);
+            if !each.is_empty() {
+                if !words.is_empty() {
+                    words.push_str("; ");
+                }
+                words.push_str("each ");
+                words.push_str(&each);
+            }
+        }
+        words
     }
 
     /// `stock-lot.schema.json#/$defs/lotKey`, in code marks.
@@ -74,6 +102,15 @@ impl Emitter<'_> {
         let pointer =
             if schema.location.is_empty() { String::new() } else { format!("#{}", schema.location) };
         format!("`{file}{pointer}`")
+    }
+}
+
+/// Whether a type of its own stands at a place, `null` aside.
+fn is_named(ty: &TypeRef) -> bool {
+    match ty {
+        TypeRef::Named(_) => true,
+        TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => is_named(inner),
+        _ => false,
     }
 }
 
@@ -191,6 +228,8 @@ pub fn limits(schemas: &[&Schema]) -> String {
     if schemas.iter().any(|s| s.unique_items) {
         words.push("no two equal".to_owned());
     }
+    let formats: BTreeSet<&str> = schemas.iter().filter_map(|s| s.format.as_deref()).collect();
+    words.extend(formats.into_iter().filter(|f| !f.contains('`')).map(|f| format!("format `{f}`")));
     for pattern in schemas.iter().filter_map(|s| s.pattern.as_deref()) {
         if !pattern.contains('`') {
             words.push(format!("matches `{pattern}`"));

@@ -1,5 +1,7 @@
 //! Enumerations of strings, and single values with rules of their own.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::Number;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,149 +9,101 @@ use quote::quote;
 use super::{Emitter, docs::doc_lines, ident};
 use crate::{
     schema::Schema,
-    shape::{IntKind, StringEnum, TypeDef, TypeRef},
+    shape::{Body, IntKind, StringEnum, TypeDef, TypeId, TypeRef},
 };
 
 impl Emitter<'_> {
     pub(super) fn string_enum(&self, def: &TypeDef, list: &StringEnum) -> TokenStream {
-        let name = ident(&def.name);
         let docs = self.type_docs(def);
-        let variants = list.values.iter().map(|(wire, rust, doc)| {
-            let variant = ident(rust);
-            let mut paragraphs = vec![format!("`{wire}`")];
-            paragraphs.extend(doc.clone());
-            let docs = doc_lines(&paragraphs);
-            quote!(#docs #variant,)
+        let values = list.values.iter().map(|(wire, name, doc)| {
+            let docs = doc_lines(doc.as_slice());
+            (wire.as_str(), name.as_str(), docs)
         });
-        let (wires, rust): (Vec<&String>, Vec<_>) =
-            list.values.iter().map(|(wire, rust, _)| (wire, ident(rust))).unzip();
-        let (derives, unknown, unknown_arm, all, accessor, implementation) = if list.open {
-            (
-                quote!(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
-                quote! {
-                    /// A value that this version of the contract does not list, as it came.
-                    Unknown(String),
-                },
-                quote!(Self::Unknown(text) => text,),
-                quote! {
-                    /// Every value that this version of the contract lists.
-                    pub const KNOWN: &'static [Self] = &[#(Self::#rust),*];
-                },
-                quote! {
-                    /// The text of a value that this version of the contract does not list.
-                    #[must_use]
-                    pub fn unknown(&self) -> Option<&str> {
-                        match self {
-                            Self::Unknown(text) => Some(text),
-                            _ => None,
-                        }
-                    }
-                },
-                quote!(::contract_runtime::open_enum!(#name);),
-            )
-        } else {
-            (
-                quote!(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
-                quote!(),
-                quote!(),
-                quote! {
-                    /// Every value.
-                    pub const ALL: &'static [Self] = &[#(Self::#rust),*];
-                },
-                quote!(),
-                quote!(::contract_runtime::closed_enum!(#name);),
-            )
-        };
-        let constant = (!list.open).then(|| quote!(const));
-        quote! {
-            #docs
-            #[derive(#derives)]
-            pub enum #name {
-                #(#variants)*
-                #unknown
-            }
-            impl #name {
-                #all
-
-                /// The value as it stands on the wire.
-                #[must_use]
-                pub #constant fn as_str(&self) -> &str {
-                    match self {
-                        #(Self::#rust => #wires,)*
-                        #unknown_arm
-                    }
-                }
-                #accessor
-
-                fn from_wire(text: &str) -> Option<Self> {
-                    Some(match text {
-                        #(#wires => Self::#rust,)*
-                        _ => return None,
-                    })
-                }
-            }
-            #implementation
-        }
+        string_enum(&def.name, &docs, list.open, values)
     }
 
-    pub(super) fn newtype(&self, def: &TypeDef, inner: &TypeRef) -> TokenStream {
+    pub(super) fn newtype(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> TokenStream {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
         let limits = self.limit_constants(def, inner);
-        let (derives, field, implementation) = match inner {
-            TypeRef::String if def.secret => (
-                quote!(Clone, Debug, PartialEq),
-                quote!(Secret),
-                quote!(::contract_runtime::secret_newtype!(#name);),
-            ),
-            TypeRef::Secret => (
-                quote!(Clone, Debug, PartialEq),
-                quote!(Secret),
-                quote!(::contract_runtime::secret_newtype!(#name);),
-            ),
-            // The order of their texts is not the order of time.
+        let mut derives = self.derives(id);
+        let (ordered, field, implementation) = match inner {
+            TypeRef::String if def.secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
+            TypeRef::Secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
+            // The order of their texts is not the order of time: equality is the macro's too.
             TypeRef::String if self.is_moment(def) => {
-                (quote!(Clone, Debug), quote!(String), quote!(::contract_runtime::moment_newtype!(#name);))
+                derives = quote!(Clone, Debug);
+                (false, TypeRef::String, quote!(moment_newtype!(#name)))
             }
-            TypeRef::String => (
-                quote!(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
-                quote!(String),
-                quote!(::contract_runtime::string_newtype!(#name);),
-            ),
-            TypeRef::Int(kind) => {
-                let int = match kind {
-                    IntKind::I64 => quote!(i64),
-                    IntKind::U64 => quote!(u64),
-                };
-                (
-                    quote!(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
-                    int.clone(),
-                    quote!(::contract_runtime::int_newtype!(#name, #int);),
-                )
+            TypeRef::String => (true, TypeRef::String, quote!(string_newtype!(#name))),
+            TypeRef::Int(_) => {
+                let int = self.ty(inner);
+                (true, inner.clone(), quote!(int_newtype!(#name, #int)))
             }
-            TypeRef::Number => (
-                quote!(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash),
-                quote!(Number),
-                quote!(::contract_runtime::number_newtype!(#name);),
-            ),
+            TypeRef::Number => (true, TypeRef::Number, quote!(number_newtype!(#name))),
             other => {
                 let ty = self.ty(other);
-                let copy = matches!(other, TypeRef::Bool).then(|| quote!(Copy, Eq,));
-                (
-                    quote!(Clone, #copy Debug, PartialEq),
-                    quote!(pub #ty),
-                    quote!(::contract_runtime::wrapper!(#name, #ty);),
-                )
+                let nested = self.holds_members(other).then(|| quote!(, nested));
+                let members = self.reads_members(other).then(|| quote!(, members));
+                (false, other.clone(), quote!(wrapper!(#name, #ty #nested #members)))
             }
         };
-        let scalar = matches!(inner, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
-        let field = if scalar { quote!(pub(super) #field) } else { field };
+        let scalar = matches!(field, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
+        let visibility = if scalar { quote!(pub(super)) } else { quote!(pub) };
+        let copy = matches!(field, TypeRef::Int(_) | TypeRef::Bool).then(|| quote!(, Copy));
+        let order = ordered.then(|| quote!(, PartialOrd, Ord));
+        let field = self.ty(&field);
+        let wider = self.wider(id, def, inner);
         quote! {
             #docs
-            #[derive(#derives)]
-            pub struct #name(#field);
+            #[derive(#derives #copy #order)]
+            pub struct #name(#visibility #field);
             #limits
-            #implementation
+            ::contract_runtime::#implementation;
+            #wider
+        }
+    }
+
+    /// `From` a refinement to what it refines: every value of the one is a value of the other.
+    fn wider(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> Option<TokenStream> {
+        let scalar = matches!(inner, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
+        let members = self.facts(&def.conj).members;
+        let wider: BTreeSet<TypeId> = members
+            .iter()
+            .filter_map(|member| match self.shapes.of(*member) {
+                TypeRef::Named(other) if *other != id => Some(*other),
+                _ => None,
+            })
+            .filter(|other| {
+                let other = self.shapes.get(*other);
+                other.secret == def.secret && matches!(&other.body, Body::Newtype(ty) if ty == inner)
+            })
+            .collect();
+        let name = ident(&def.name);
+        let impls = wider.into_iter().map(|other| {
+            let other = self.ty(&TypeRef::Named(other));
+            quote! {
+                impl From<#name> for #other {
+                    fn from(value: #name) -> Self {
+                        Self(value.0)
+                    }
+                }
+            }
+        });
+        scalar.then(|| quote!(#(#impls)*))
+    }
+
+    /// Whether a type can be read from the members of an object.
+    fn reads_members(&self, ty: &TypeRef) -> bool {
+        match ty {
+            TypeRef::Json | TypeRef::Map(_) => true,
+            TypeRef::Boxed(inner) => self.reads_members(inner),
+            TypeRef::Named(id) => match &self.shapes.get(*id).body {
+                Body::Struct(_) | Body::Tagged(_) => true,
+                Body::Newtype(inner) => self.reads_members(inner),
+                Body::ByKind(_) | Body::Enum(_) | Body::Pending => false,
+            },
+            _ => false,
         }
     }
 
@@ -203,5 +157,27 @@ impl Emitter<'_> {
         }
         let name = ident(&def.name);
         quote!(impl #name { #(#constants)* })
+    }
+}
+
+/// A string enumeration: its values as they are on the wire, their names and documentation.
+pub(crate) fn string_enum<'v>(
+    name: &str,
+    docs: &TokenStream,
+    open: bool,
+    values: impl Iterator<Item = (&'v str, &'v str, TokenStream)>,
+) -> TokenStream {
+    let (name, kind) = (ident(name), ident(if open { "open_enum" } else { "closed_enum" }));
+    let variants = values.map(|(wire, variant, docs)| {
+        let variant = ident(variant);
+        quote!(#docs #variant = #wire,)
+    });
+    quote! {
+        ::contract_runtime::#kind! {
+            #docs
+            pub enum #name {
+                #(#variants)*
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn find(contract: &Contract, name: &str) -> Vec<Target> {
     if let Some((owner, member)) = name.split_once('.')
         && let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == owner)
         && let Some(index) = members(contract, id)
-            .position(|(wire, rust)| wire == member || rust.trim_start_matches("r#") == member)
+            .position(|(wire, rust)| wire == member || rust.trim_end_matches('_') == member)
     {
         return vec![Target::Member(id, index)];
     }

@@ -40,17 +40,22 @@ pub fn form(contract: &Contract, def: &TypeDef) -> String {
             let kinds: Vec<String> = variants.iter().map(|v| type_words(v.types)).collect();
             format!("enum by JSON type: {}", kinds.join(", "))
         }
-        Body::Enum(list) if list.open => format!(
-            "open enumeration of {} texts: another branch takes any other text, so an unknown value is kept",
-            list.values.len()
-        ),
-        Body::Enum(list) => format!("enumeration: `enum` or `const` leaves {} texts", list.values.len()),
+        Body::Enum(list) if list.open => {
+            format!("enumeration of {}; a text that is not listed is kept", texts(list.values.len()))
+        }
+        Body::Enum(list) => {
+            format!("enumeration of {}; another text is refused when it is read", texts(list.values.len()))
+        }
         Body::Newtype(TypeRef::Json) => format!("JSON value because {}", json(contract, &def.conj)),
         Body::Newtype(inner) => {
             format!("newtype around `{}`: one value with a name and rules of its own", name(contract, inner))
         }
         Body::Pending => "undecided".to_owned(),
     }
+}
+
+fn texts(count: usize) -> String {
+    if count == 1 { "one text".to_owned() } else { format!("{count} texts") }
 }
 
 /// Why a place stays a JSON value.

@@ -12,7 +12,6 @@ use crate::{
     options::Options,
     prune::{reach, seeds},
     schema::{Graph, SchemaId},
-    shape::{Body, Shapes, TypeDef},
     together::finite,
 };
 
@@ -68,6 +67,10 @@ impl Project {
         for selector in &config.open {
             options.open.extend(find(selector, "open"));
         }
+        for selector in &config.closed {
+            options.closed.extend(find(selector, "closed"));
+        }
+        options.requests = requests(graph, api);
         for (selector, path) in &config.replace {
             options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
         }
@@ -103,30 +106,56 @@ impl Project {
     }
 }
 
-impl Project {
-    /// Says which `open` have no effect: unknown values are kept where a tag tells variants apart.
-    pub(super) fn idle_open(&self, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
-        let kept = |def: &TypeDef| match &def.body {
-            Body::Tagged(tagged) => Some(tagged.holder),
-            _ => None,
-        };
-        let effective: BTreeSet<SchemaId> = shapes.types.iter().filter_map(kept).collect();
-        for selector in &self.config.open {
-            // Nothing of a selector is left where another part of the contract was asked for.
-            let ids = select(graph, selector);
-            let Some(first) = ids.first() else { continue };
-            if ids.iter().any(|id| effective.contains(id)) {
-                continue;
-            }
-            let message =
-                format!("`open` has no effect on `{selector}`, which is no union told apart by a tag");
-            diagnostics.push(
-                Diagnostic::error("config", message)
-                    .maybe_at(self.config.place("open", selector))
-                    .label(graph.schema(*first).place.clone(), "this is what it names")
-                    .help("for an enumeration whose readers keep unknown values, write `anyOf` with the `enum` and `{\"type\": \"string\"}` in the contract; otherwise remove the selector"),
-            );
+/// The schemas that requests hold and nothing else: no answer, no webhook, and no document by
+/// itself.
+fn requests(graph: &Graph, api: &Api) -> BTreeSet<SchemaId> {
+    let mut asked = Vec::new();
+    let mut others = Vec::new();
+    for operation in &api.operations {
+        asked.extend(operation.parameters.iter().filter_map(|p| p.schema));
+        asked.extend(operation.request_body.iter().flat_map(|b| &b.content).filter_map(|m| m.schema));
+        for response in &operation.responses {
+            others.extend(response.content.iter().filter_map(|m| m.schema));
+            others.extend(response.headers.iter().filter_map(|h| h.schema));
         }
+    }
+    others.extend(seeds(graph, api.webhooks.iter()));
+    let others = reach(graph, others);
+    reach(graph, asked).into_iter().filter(|id| !others.contains(id)).collect()
+}
+
+/// Every selector of `open` and `closed` that changes no type is an error.
+pub(super) fn idle(
+    config: &Config,
+    graph: &Graph,
+    decided: &BTreeSet<SchemaId>,
+    diagnostics: &mut Diagnostics,
+) {
+    let open = config.open.iter().map(|selector| {
+        (selector, "open", "answers hold it: unknown values are kept there without being asked for")
+    });
+    let closed = config.closed.iter().map(|selector| {
+        (
+            selector,
+            "closed",
+            "requests alone hold it: unknown values are refused there without being asked for",
+        )
+    });
+    for (selector, option, already) in open.chain(closed) {
+        let found = select(graph, selector);
+        // Nothing of a selector is left where another part of the contract was asked for.
+        let Some(first) = found.first() else { continue };
+        if found.iter().any(|id| decided.contains(id)) {
+            continue;
+        }
+        diagnostics.push(
+            Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
+                .maybe_at(config.place(option, selector))
+                .label(graph.schema(*first).place.clone(), "this is what it names")
+                .help(format!(
+                    "it is no string enumeration and no union with a tag, or {already}; remove the option"
+                )),
+        );
     }
 }
 
@@ -194,4 +223,99 @@ pub fn selector(graph: &Graph, id: SchemaId) -> String {
     let file = uri.rsplit('/').next().unwrap_or(uri);
     let longer = if pointer.is_empty() { file.to_owned() } else { format!("{file}#{pointer}") };
     if select(graph, &longer) == [id] { longer } else { location }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        config::Config,
+        generate::{Project, Reading},
+        load::Sources,
+        shape::Body,
+    };
+
+    const API: &str = "
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    post:
+      operationId: ships/add
+      parameters: [{ $ref: '#/components/parameters/order' }]
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/New' } } } }
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } } }
+components:
+  parameters:
+    order: { name: order, in: query, schema: { enum: [up, down] } }
+  schemas:
+    New: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, via: { enum: [web, unknown] } } }
+    Ship: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, format: { const: ship }, armed: { type: boolean } } }
+    Kind: { enum: [cargo, scout] }
+    Base: { type: object, properties: { a: { type: string } } }
+    Whole: { allOf: [{ $ref: '#/components/schemas/Base' }], properties: { b: { type: string } } }
+";
+
+    fn read(options: &str) -> Result<Reading, String> {
+        let config: Config = toml::from_str(options).unwrap();
+        let project = Project { config, ..Project::default() };
+        let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap();
+        project.understand(sources).map_err(|problems| problems.render(false))
+    }
+
+    /// Each enumeration, and whether it keeps what it does not know.
+    fn enumerations(options: &str) -> Vec<(String, bool)> {
+        let contract = read(options).unwrap_or_else(|e| panic!("{e}"));
+        let all = contract.shapes.types.iter().filter_map(|def| match &def.body {
+            Body::Enum(list) => Some((def.name.clone(), list.open)),
+            _ => None,
+        });
+        let mut all: Vec<(String, bool)> = all.collect();
+        all.sort();
+        all
+    }
+
+    /// CON-12: what an answer can hold keeps what it does not know, whoever else holds it.
+    #[test]
+    fn answers_keep_what_they_do_not_know() {
+        let expect = |via: bool, kind: bool| {
+            let all = [("KindValue", kind), ("NewVia", via), ("Order", false), ("ShipFormat", true)];
+            all.map(|(name, open)| (name.to_owned(), open))
+        };
+        assert_eq!(enumerations(""), expect(false, true));
+        assert_eq!(enumerations("open = ['#/components/schemas/New/properties/via']"), expect(true, true));
+        assert_eq!(enumerations("closed = ['#/components/schemas/Kind']"), expect(false, false));
+    }
+
+    #[test]
+    fn an_option_that_does_nothing_is_refused() {
+        for options in [
+            "open = ['#/components/schemas/Kind']",
+            "closed = ['#/components/schemas/New/properties/via']",
+            "open = ['#/components/schemas/Ship/properties/armed']",
+            "closed = ['#/components/schemas/Ship/properties/armed']",
+        ] {
+            let error = read(options).unwrap_err();
+            assert!(error.contains("does nothing for"), "{options}: {error}");
+        }
+    }
+
+    /// A wire value may be called as the variant for all others is, in closed enumerations too.
+    #[test]
+    fn the_variant_for_all_others_has_its_name_for_itself() {
+        let contract = read("").unwrap();
+        let via = contract.shapes.types.iter().find(|def| def.name == "NewVia").unwrap();
+        let Body::Enum(list) = &via.body else { panic!("{via:?}") };
+        assert_eq!(
+            list.values.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["Web", "UnknownValue"]
+        );
+    }
+
+    /// A base that stands in an `allOf` alone is a part of other types and none itself.
+    #[test]
+    fn what_is_taken_in_alone_is_no_type() {
+        let contract = read("").unwrap();
+        let names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+        assert!(names.contains(&"Whole") && !names.contains(&"Base"), "{names:?}");
+    }
 }

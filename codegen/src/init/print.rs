@@ -31,7 +31,7 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.part("Folders that answer URI prefixes of references; nothing is fetched.");
     page.say("mounts = { \"https://example.com/schemas/\" = \"vendor\" }");
     secrets(&mut page, found);
-    open(&mut page, found);
+    unknown(&mut page);
     output(&mut page, found);
     types(&mut page, found);
     operations(&mut page, found);
@@ -57,18 +57,14 @@ fn secrets(page: &mut Page, found: &Findings) {
     page.say("]");
 }
 
-fn open(page: &mut Page, found: &Findings) {
+fn unknown(page: &mut Page) {
     page.part(
-        "Tagged unions whose unknown tags are kept when they are read, since the service may add some.",
+        "String enumerations and tagged unions keep values they do not know wherever answers hold them;",
     );
-    if found.unions.is_empty() {
-        page.say("open = []");
-        return;
-    }
-    page.say("These are in answers:");
-    page.say("open = [");
-    found.unions.iter().for_each(|selector| page.say(&format!("    {selector:?},")));
-    page.say("]");
+    page.say("these refuse them:");
+    page.say("closed = []");
+    page.part("They refuse them where requests alone hold them; these keep them:");
+    page.say("open = []");
 }
 
 fn output(page: &mut Page, found: &Findings) {
@@ -189,7 +185,7 @@ fn areas(page: &mut Page, found: &Findings) {
 /// A module's name from a tag.
 fn module(tag: &str) -> String {
     let name = field_name(tag);
-    let name = name.trim_start_matches("r#");
+    let name = name.trim_end_matches('_');
     if RESERVED.contains(&name) || name == "models" || syn::parse_str::<syn::Ident>(name).is_err() {
         format!("{name}_area")
     } else {

@@ -130,14 +130,11 @@ fn is_scalar(shapes: &Shapes, ty: &TypeRef) -> bool {
     }
 }
 
-/// A name that neither needs `r#` nor has been given before, and that progenitor's own
+/// A name that is no keyword and has not been given before, and that progenitor's own
 /// conversion to snake case leaves as it is.
 pub(super) fn distinct(wire: &str, seen: &mut BTreeSet<String>, prefix: &str) -> String {
     let name = names::field_name(wire);
-    let base = match name.strip_prefix("r#") {
-        Some(keyword) => format!("{prefix}_{keyword}"),
-        None => name.trim_end_matches('_').to_owned(),
-    };
+    let base = name.trim_end_matches('_').to_owned();
     let base = if syn::parse_str::<syn::Ident>(&base).is_ok() { base } else { format!("{prefix}_{base}") };
     let mut name = base.clone();
     let mut number = 1;

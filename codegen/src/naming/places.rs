@@ -62,8 +62,23 @@ impl Names {
             walk.inside(id, if nullable { format!("{hint}Value") } else { hint });
         }
         for (id, hint) in places(api) {
-            walk.place(id, hint);
+            walk.place(id, component(graph, id).unwrap_or(hint));
         }
+        self.share_places();
+    }
+}
+
+/// The name of the component that a schema stands in: `/components/parameters/limit/schema` has
+/// it whoever uses the parameter.
+fn component(graph: &Graph, id: SchemaId) -> Option<String> {
+    let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
+    let (kind, name) = (steps.next()?, steps.next()?);
+    let name = names::type_name(&name.replace("~1", "/").replace("~0", "~"));
+    match kind {
+        "parameters" | "headers" => Some(name),
+        "requestBodies" => Some(format!("{name}Body")),
+        "responses" => Some(format!("{name}Answer")),
+        _ => None,
     }
 }
 
@@ -83,6 +98,7 @@ impl Walk<'_> {
     /// Names a place; what it is called by, unless it has a name or was seen before.
     fn named(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
+        let id = self.names.equals.get(&id).copied().unwrap_or(id);
         if self.names.named.contains_key(&id) || !self.seen.insert(id) {
             return None;
         }
@@ -149,7 +165,8 @@ impl Walk<'_> {
 fn is_type(schema: &Schema) -> bool {
     let kinds = schema.types.map_or(0, |types| types.without(Types::NULL).count());
     !schema.properties.is_empty()
-        || schema.enumeration.as_ref().is_some_and(|values| values.len() > 1)
+        || schema.enumeration.is_some()
+        || schema.constant.is_some()
         || !schema.all_of.is_empty()
         || !schema.any_of.is_empty()
         || !schema.one_of.is_empty()

@@ -1,10 +1,9 @@
-//! Writes an enum without fields whose values are strings on the wire.
+//! Enumerations of strings that no schema lists.
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use super::doc;
-use crate::emit::ident;
+use crate::emit::string_enum;
 
 /// An enum to write.
 pub(crate) struct StringEnum<'a> {
@@ -28,78 +27,9 @@ pub(crate) struct StringValue {
 
 impl StringEnum<'_> {
     /// The enum with `ALL`, `as_str`, `Display`, `FromStr` and its reading and writing.
-    pub(crate) fn tokens(&self) -> TokenStream {
-        let name = ident(self.name);
-        let text = self.name;
-        let about = doc(&self.doc);
-        let docs = self.values.iter().map(|value| doc(&value.doc));
-        let variants: Vec<_> = self.values.iter().map(|value| ident(&value.name)).collect();
-        let wires: Vec<_> = self.values.iter().map(|value| value.wire.as_str()).collect();
-        let traits = string_traits(&quote!(#name));
-        quote! {
-            #about
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-            pub enum #name { #(#docs #variants),* }
-
-            impl #name {
-                /// Every value, in the order of the contract.
-                pub const ALL: &'static [Self] = &[#(Self::#variants),*];
-
-                /// As the contract writes it.
-                #[must_use]
-                pub const fn as_str(self) -> &'static str {
-                    match self { #(Self::#variants => #wires),* }
-                }
-            }
-
-            impl ::std::str::FromStr for #name {
-                type Err = ::contract_runtime::contract::UnknownValue;
-
-                fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-                    match text {
-                        #(#wires => Ok(Self::#variants),)*
-                        _ => Err(::contract_runtime::contract::UnknownValue(#text)),
-                    }
-                }
-            }
-
-            #traits
-        }
-    }
-}
-
-/// `Display`, `Serialize`, `Deserialize` and `Read` for a type with `as_str` and `FromStr`.
-pub(crate) fn string_traits(name: &TokenStream) -> TokenStream {
-    quote! {
-        impl ::std::fmt::Display for #name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl ::serde::Serialize for #name {
-            fn serialize<S: ::serde::Serializer>(
-                &self,
-                serializer: S,
-            ) -> ::std::result::Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> ::serde::Deserialize<'de> for #name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<Self, D::Error> {
-                ::contract_runtime::contract::read_text(deserializer, <Self as ::std::str::FromStr>::from_str)
-            }
-        }
-
-        impl<'de> ::contract_runtime::read::Read<'de> for #name {
-            fn read<D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<Self, D::Error> {
-                ::serde::Deserialize::deserialize(deserializer)
-            }
-        }
+    pub(crate) fn tokens(&self, open: bool) -> TokenStream {
+        let values = self.values.iter();
+        let values = values.map(|value| (value.wire.as_str(), value.name.as_str(), doc(&value.doc)));
+        string_enum(self.name, &doc(&self.doc), open, values)
     }
 }

@@ -131,8 +131,8 @@ fn the_table_says_what_the_contract_says() {
             r#"Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json,"#,
             // By template, the more literal first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
             "Operations::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])",
-            "pub const ALL: &'static [Self] = &[Self::PetRead, Self::PetWrite",
-            r#"Self::PetsRead => "pets.read", Self::PetsAdmin => "pets.admin""#,
+            r#"PetRead = "pet_read","#,
+            r#"PetsRead = "pets.read""#,
             "use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses};",
         ] {
             has(&code, piece);

@@ -164,6 +164,7 @@ mod tests {
     fn found(name: &str, spoil: impl FnOnce(&mut Body)) -> Vec<String> {
         let text = r##"{ "$defs": {
             "base": { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" }, "id": { "type": ["integer", "null"] } } },
+            "page": { "type": "array", "items": { "$ref": "#/$defs/base" } },
             "either": { "oneOf": [
                 { "$ref": "#/$defs/base", "properties": { "kind": { "const": "a" } } },
                 { "$ref": "#/$defs/base", "properties": { "kind": { "const": "b" } } } ] } } }"##;

@@ -17,7 +17,8 @@ use crate::{
 const ENUM_LIMIT: usize = 16;
 
 /// Accessor names that the enum itself has.
-const TAKEN: &[&str] = &["as_str", "is_known", "row", "clone", "cmp", "eq", "fmt", "hash", "from"];
+const TAKEN: &[&str] =
+    &["as_str", "as_ref", "is_known", "unknown", "row", "clone", "cmp", "eq", "fmt", "hash", "from"];
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,10 +154,10 @@ impl<'a> Column<'a> {
         let values = values.iter().map(|(wire, name)| StringValue {
             wire: (*wire).to_owned(),
             name: name.clone(),
-            doc: vec![format!("`{wire}`")],
+            doc: Vec::new(),
         });
         let doc = vec![format!("The values of `{}`.", self.wire)];
-        Some(StringEnum { name, doc, values: values.collect() }.tokens())
+        Some(StringEnum { name, doc, values: values.collect() }.tokens(false))
     }
 
     /// `status: u16`

@@ -97,7 +97,13 @@ fn each(body: &Body, boxes: Boxes, out: &mut Vec<TypeId>) {
         }
     }
     match body {
-        Body::Struct(s) => s.fields.iter().for_each(|f| add(&f.ty, boxes, out)),
+        Body::Struct(s) => {
+            s.fields.iter().for_each(|f| add(&f.ty, boxes, out));
+            // Always behind a map.
+            if let (Some(others), Boxes::Pass) = (&s.additional, boxes) {
+                add(others, boxes, out);
+            }
+        }
         Body::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, boxes, out)),
         Body::ByKind(v) => v.iter().for_each(|v| add(&v.ty, boxes, out)),
         Body::Newtype(inner) => add(inner, boxes, out),

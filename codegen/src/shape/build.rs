@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::{Json, Number};
 
-use super::{Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes};
+use super::{
+    Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
+};
 use crate::{
     api::Api,
     names,
@@ -33,7 +35,7 @@ fn field_names(wires: &[&str]) -> Vec<String> {
         let mut number = 1u32;
         while !taken.insert(name.clone()) {
             number += 1;
-            name = format!("{}_{number}", base.trim_start_matches("r#"));
+            name = format!("{}_{number}", base.trim_end_matches('_'));
         }
         out[i] = name;
     }
@@ -43,7 +45,12 @@ fn field_names(wires: &[&str]) -> Vec<String> {
 /// Shapes every schema that has a name, and every place of the operations.
 #[must_use]
 pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shapes {
-    let shapes = Shapes { aliases: names.aliases.clone(), silent: names.silent.clone(), ..Shapes::default() };
+    let shapes = Shapes {
+        aliases: names.aliases.clone(),
+        equals: names.equals.clone(),
+        silent: names.silent.clone(),
+        ..Shapes::default()
+    };
     let mut shaper = Shaper {
         graph,
         options,
@@ -63,6 +70,7 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
     shaper.settle_tags();
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.bodies);
+    sweep::sweep(graph, &mut shapes, &naming::places(api).into_iter().map(|(id, _)| id).collect());
     boxes::insert(&mut shapes);
     shapes
 }
@@ -386,8 +394,7 @@ impl Shaper<'_> {
         };
         let Some(values) = facts.literals(self.graph) else { return plain };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
-        // A single inline constant is a string that can have one value only.
-        if values.is_empty() || (values.len() == 1 && slot.is_none()) || values.len() > ENUM_LIMIT {
+        if values.is_empty() || values.len() > ENUM_LIMIT {
             return plain;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
@@ -402,20 +409,29 @@ impl Shaper<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
+        let open = self.keeps_unknown(conj) || open;
         let id = self.slot(conj, hint, slot);
         let mut seen = BTreeSet::new();
         let values: Vec<_> = values.into_iter().filter(|(v, _)| seen.insert(v.clone())).collect();
         let wires: Vec<&str> = values.iter().map(|(v, _)| v.as_str()).collect();
         let mut rust: Vec<String> = wires.iter().map(|w| names::variant_name(w)).collect();
-        if open {
-            for name in rust.iter_mut().filter(|n| *n == "Unknown") {
-                *name = "UnknownValue".to_owned();
-            }
-        }
+        names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let values = values.iter().zip(rust).map(|((w, d), r)| (w.clone(), r, d.clone())).collect();
         self.shapes.types[id].body = Body::Enum(StringEnum { values, open });
         TypeRef::Named(id)
+    }
+
+    /// Whether readers keep a value that the contract does not list: wherever it may stand in an
+    /// answer, unless the owner says otherwise.
+    pub(super) fn keeps_unknown(&mut self, conj: &Conj) -> bool {
+        let by_default = !conj.ids.iter().any(|id| self.options.requests.contains(id));
+        let members = self.facts(conj).members;
+        let list = if by_default { &self.options.closed } else { &self.options.open };
+        let decided: Vec<SchemaId> = members.into_iter().filter(|id| list.contains(id)).collect();
+        let other = !decided.is_empty();
+        self.shapes.decided.extend(decided);
+        by_default != other
     }
 
     fn array(&mut self, facts: &Facts, hint: &str) -> TypeRef {

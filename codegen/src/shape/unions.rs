@@ -157,13 +157,14 @@ impl Shaper<'_> {
             .collect();
         let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
         let mut rust: Vec<String> = wires.iter().map(|w| names::variant_name(w)).collect();
+        names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let mut variants = Vec::new();
         for ((values, branch), name) in literals.into_iter().zip(branches).zip(rust) {
             let ty = self.type_of_variant(branch, &format!("{hint}{name}"), tag, &values);
             variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
         }
-        let open = self.options.open.contains(&holder);
+        let open = self.keeps_unknown(conj);
         self.shapes.types[id].body = Body::Tagged(Tagged { holder, tag: tag.to_owned(), variants, open });
         Some(TypeRef::Named(id))
     }

@@ -124,7 +124,7 @@ fn what_breaks_the_contract_is_not_sent() {
 fn what_the_server_does_not_know_goes_to_reject() {
     let error = run(client().scrap_ship(&id("a"))).unwrap_err();
     assert_eq!(error.status().unwrap().as_u16(), 400);
-    assert!(error.body().unwrap().r#type.starts_with("scrapShip: NotImplemented"), "{error:?}");
+    assert!(error.body().unwrap().type_.starts_with("scrapShip: NotImplemented"), "{error:?}");
 }
 
 #[test]

@@ -51,11 +51,12 @@ fn open_enumerations_keep_what_they_do_not_know() {
     let code = parse::<Input>(r#"{"code":"new one"}"#).code.unwrap();
     assert_eq!((code.unknown(), code.to_string().as_str()), (Some("new one"), "new one"));
     assert_eq!(InputCode::from("A_B"), InputCode::AB);
-    assert!(InputCode::KNOWN.contains(&InputCode::C));
+    assert!(InputCode::ALL.contains(&InputCode::C));
     // A listed value may well be called like the variant for all others.
     assert_eq!(InputCode::from("UNKNOWN").unknown(), None);
 }
 
+/// CON-12: what an answer may hold is kept, and named by validators.
 #[test]
 fn open_unions_keep_what_they_do_not_know() {
     use compiled::union_open::types::{Event, Input};
@@ -65,6 +66,36 @@ fn open_unions_keep_what_they_do_not_know() {
     assert!(matches!(events, [Event::Unknown(Json::Object(_))]), "{events:?}");
     assert!(!input.is_valid());
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
+}
+
+#[test]
+fn closed_unions_refuse_what_they_do_not_know() {
+    use compiled::union_closed::types::{Event, Input};
+    let refused = Input::parse(br#"{"events":[{"type":"promoted"}]}"#).unwrap_err();
+    assert!(matches!(refused, Rejected::Invalid(_)), "{refused}");
+    let input: Input = parse(r#"{"events":[{"type":"left"}]}"#);
+    assert!(matches!(input.events.as_deref().unwrap(), [Event::Left(_)]));
+}
+
+/// A second value would change neither the type of a constant nor that of its field.
+#[test]
+fn constants_are_enumerations_of_one_value() {
+    use compiled::const_members::types::{Input, InputVersion};
+    let text = r#"{"version":"2.0","kind":"b","count":3,"on":true,"name":"n"}"#;
+    let input: Input = parse(text);
+    assert_eq!(input.version.unknown(), Some("2.0"));
+    assert!(!input.is_valid() && InputVersion::ALL.len() == 1);
+    let violations = input.validate().unwrap_err();
+    assert_eq!(pairs(&violations), [("/version".to_owned(), "const".to_owned())]);
+    assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
+}
+
+#[test]
+fn types_whose_members_all_can_be_equal_and_hashed() {
+    fn hashes<T: Eq + std::hash::Hash>() {}
+    hashes::<compiled::const_members::types::Input>();
+    hashes::<compiled::union_open::types::Event>();
+    hashes::<compiled::recursive::types::Input>();
 }
 
 #[test]

@@ -118,68 +118,32 @@ pub mod client {
 pub mod models {
     //! The types of the contract.
 
-    use ::serde::{
-        de::{self, MapAccess},
-        ser::{Serialize, Serializer},
-    };
-    use ::contract_runtime::{
-        Contract, Json, Map, Nullable, Number, Undeclared, read::{self, FromMap, Key, Tag},
-        schema::Validator, text::char_count_at_most,
-        violation::Path,
-    };
+    #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+    #[allow(unused_imports, reason = "not every module calls all of it")]
+    use ::contract_runtime::{checks::*, schema::Validator};
+    use ::contract_runtime::{Contract, Json, Map, Nullable, Number};
     use super::schemas;
 
-    /// `Fare` of the contract.
-    ///
-    /// Schema: `tickets.yaml#/components/schemas/Fare`.
-    #[derive(Clone, Debug, PartialEq)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Fare {
-        /// `kind` is `"full"`.
-        Full(FareFull),
-        /// `kind` is `"free"`.
-        Free(FareFree),
-    }
-
-    impl<'de> FromMap<'de> for Fare {
-        const EXPECTING: &'static str = "an object (Fare)";
-
-        fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-            read::tagged(
-                map,
-                "kind",
-                |tag, rest| match tag {
-                    Tag::Text("full") => FromMap::from_map(rest.with_tag()).map(Self::Full),
-                    Tag::Text("free") => FromMap::from_map(rest.with_tag()).map(Self::Free),
-                    _ => Err(de::Error::custom("no variant has this tag")),
-                },
-            )
+    ::contract_runtime::open_union! {
+        #[tag = "kind"]
+        /// `Fare` of the contract.
+        ///
+        /// Schema: `tickets.yaml#/components/schemas/Fare`.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+        )]
+        pub enum Fare {
+            Full(FareFull) = "full",
+            Free(FareFree) = "free",
         }
     }
 
-    ::contract_runtime::read_object!(Fare);
-
-    impl Serialize for Fare {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            match self {
-                Self::Full(value) => value.serialize(serializer),
-                Self::Free(value) => value.serialize(serializer),
-            }
-        }
-    }
-
-    impl From<FareFull> for Fare {
-        fn from(value: FareFull) -> Self {
-            Self::Full(value)
-        }
-    }
-
-    impl From<FareFree> for Fare {
-        fn from(value: FareFree) -> Self {
-            Self::Free(value)
+    ::contract_runtime::variants! {
+        Fare {
+            from { Full(FareFull), Free(FareFree) }
+            nested { Full, Free }
         }
     }
 
@@ -187,13 +151,10 @@ pub mod models {
         const VALIDATOR: Validator = schemas::validator(7);
 
         fn is_valid(&self) -> bool {
-            true
-        }
-
-        fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
             match self {
-                Self::Full(value) => value.report_undeclared(at, found),
-                Self::Free(value) => value.report_undeclared(at, found),
+                Self::Full(_) => true,
+                Self::Free(_) => true,
+                Self::Unknown(value) => schemas::validator(7).is_valid(value),
             }
         }
     }
@@ -201,56 +162,20 @@ pub mod models {
     /// `FareFree` of the contract.
     ///
     /// Schema: `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/1`.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct FareFree {
         /// Members that the contract does not declare, kept as they came.
         pub extra: Map<Json>,
     }
 
-    impl<'de> FromMap<'de> for FareFree {
-        const EXPECTING: &'static str = "an object (FareFree)";
+    ::contract_runtime::object! { FareFree { tag { kind = "kind" is "free" } extra undeclared } }
 
-        fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-            let mut kind = None;
-            let mut extra = Map::new();
-            while let Some(key) = map.next_key::<Key<'de>>()? {
-                match key.as_str() {
-                    "kind" => read::constant(&mut map, &mut kind, "kind", &"free"),
-                    _ => read::extra(&mut map, &mut extra, key),
-                }?;
-            }
-            read::required(kind, "kind")?;
-            Ok(Self { extra })
-        }
-    }
-
-    ::contract_runtime::read_object!(FareFree);
-
-    impl Serialize for FareFree {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let mut members = read::Members::new(serializer)?;
-            members.entry("kind", &"free");
-            members.rest(&self.extra);
-            members.end()
-        }
-    }
-
-    impl Contract for FareFree {
-        const VALIDATOR: Validator = schemas::validator(16);
-
-        fn is_valid(&self) -> bool {
-            true
-        }
-
-        fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-            found.members(at, &self.extra);
-        }
-    }
+    ::contract_runtime::contract!(FareFree = schemas::validator(16));
 
     /// `FareFull` of the contract.
     ///
     /// Schema: `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/0`.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct FareFull {
         /// `price`
         pub price: Number,
@@ -258,56 +183,20 @@ pub mod models {
         pub extra: Map<Json>,
     }
 
-    impl<'de> FromMap<'de> for FareFull {
-        const EXPECTING: &'static str = "an object (FareFull)";
-
-        fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-            let mut kind = None;
-            let mut price = None;
-            let mut extra = Map::new();
-            while let Some(key) = map.next_key::<Key<'de>>()? {
-                match key.as_str() {
-                    "kind" => read::constant(&mut map, &mut kind, "kind", &"full"),
-                    "price" => read::field(&mut map, &mut price, "price"),
-                    _ => read::extra(&mut map, &mut extra, key),
-                }?;
-            }
-            let due = [("kind", kind.is_some()), ("price", price.is_some())];
-            let (Some(()), Some(price)) = (kind, price) else {
-                return Err(read::missing(&due));
-            };
-            Ok(Self { price, extra })
+    ::contract_runtime::object! {
+        FareFull {
+            tag { kind = "kind" is "full" }
+            required { price = "price" }
+            extra undeclared
         }
     }
 
-    ::contract_runtime::read_object!(FareFull);
-
-    impl Serialize for FareFull {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let mut members = read::Members::new(serializer)?;
-            members.entry("kind", &"full");
-            members.entry("price", &self.price);
-            members.rest(&self.extra);
-            members.end()
-        }
-    }
-
-    impl Contract for FareFull {
-        const VALIDATOR: Validator = schemas::validator(15);
-
-        fn is_valid(&self) -> bool {
-            true
-        }
-
-        fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-            found.members(at, &self.extra);
-        }
-    }
+    ::contract_runtime::contract!(FareFull = schemas::validator(15));
 
     /// `Problem` of the contract.
     ///
     /// Schema: `tickets.yaml#/components/schemas/Problem`.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct Problem {
         /// `title`
         pub title: Option<String>,
@@ -315,51 +204,16 @@ pub mod models {
         pub extra: Map<Json>,
     }
 
-    impl<'de> FromMap<'de> for Problem {
-        const EXPECTING: &'static str = "an object (Problem)";
+    ::contract_runtime::object! { Problem { optional { title = "title" } extra undeclared } }
 
-        fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-            let mut title = None;
-            let mut extra = Map::new();
-            while let Some(key) = map.next_key::<Key<'de>>()? {
-                match key.as_str() {
-                    "title" => read::field(&mut map, &mut title, "title"),
-                    _ => read::extra(&mut map, &mut extra, key),
-                }?;
-            }
-            Ok(Self { title, extra })
-        }
-    }
-
-    ::contract_runtime::read_object!(Problem);
-
-    impl Serialize for Problem {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let mut members = read::Members::new(serializer)?;
-            members.optional("title", &self.title);
-            members.rest(&self.extra);
-            members.end()
-        }
-    }
-
-    impl Contract for Problem {
-        const VALIDATOR: Validator = schemas::validator(13);
-
-        fn is_valid(&self) -> bool {
-            true
-        }
-
-        fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-            found.members(at, &self.extra);
-        }
-    }
+    ::contract_runtime::contract!(Problem = schemas::validator(13));
 
     /// A seat in a train.
     ///
     ///     indented, as code is
     ///
     /// Schema: `tickets.yaml#/components/schemas/Ticket`.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct Ticket {
         /// `seat`
         ///
@@ -375,40 +229,12 @@ pub mod models {
         pub extra: Map<Json>,
     }
 
-    impl<'de> FromMap<'de> for Ticket {
-        const EXPECTING: &'static str = "an object (Ticket)";
-
-        fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-            let mut seat = None;
-            let mut fare = None;
-            let mut note = None;
-            let mut extra = Map::new();
-            while let Some(key) = map.next_key::<Key<'de>>()? {
-                match key.as_str() {
-                    "seat" => read::field(&mut map, &mut seat, "seat"),
-                    "fare" => read::field(&mut map, &mut fare, "fare"),
-                    "note" => read::field(&mut map, &mut note, "note"),
-                    _ => read::extra(&mut map, &mut extra, key),
-                }?;
-            }
-            let due = [("seat", seat.is_some()), ("fare", fare.is_some())];
-            let (Some(seat), Some(fare)) = (seat, fare) else {
-                return Err(read::missing(&due));
-            };
-            Ok(Self { seat, fare, note, extra })
-        }
-    }
-
-    ::contract_runtime::read_object!(Ticket);
-
-    impl Serialize for Ticket {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let mut members = read::Members::new(serializer)?;
-            members.entry("seat", &self.seat);
-            members.entry("fare", &self.fare);
-            members.optional("note", &self.note);
-            members.rest(&self.extra);
-            members.end()
+    ::contract_runtime::object! {
+        Ticket {
+            required { seat = "seat", fare = "fare" }
+            optional { note = "note" }
+            nested { fare = "fare" }
+            extra undeclared
         }
     }
 
@@ -416,7 +242,7 @@ pub mod models {
         const VALIDATOR: Validator = schemas::validator(3);
 
         fn is_valid(&self) -> bool {
-            self.seat >= 1 && self.seat <= 99
+            self.seat >= 1 && self.seat <= 99 && self.fare.is_valid()
                 && self
                     .note
                     .as_ref()
@@ -427,11 +253,6 @@ pub mod models {
                                 && schemas::PATTERN_0.is_match(value)
                         }
                     })
-        }
-
-        fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-            found.members(at, &self.extra);
-            self.fare.report_undeclared(&at.key("fare"), found);
         }
     }
 }
@@ -498,70 +319,13 @@ pub mod operations {
     /// Every operation, to search by id or by method and path.
     pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
 
-    /// The operations, by `operationId`.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum OperationId {
-        /// One ticket.
-        ///
-        /// `GET /tickets/{id}`
-        ReadTicket,
-    }
-
-    impl OperationId {
-        /// Every value, in the order of the contract.
-        pub const ALL: &'static [Self] = &[Self::ReadTicket];
-
-        /// As the contract writes it.
-        #[must_use]
-        pub const fn as_str(self) -> &'static str {
-            match self {
-                Self::ReadTicket => "readTicket",
-            }
-        }
-    }
-
-    impl ::std::str::FromStr for OperationId {
-        type Err = ::contract_runtime::contract::UnknownValue;
-
-        fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-            match text {
-                "readTicket" => Ok(Self::ReadTicket),
-                _ => Err(::contract_runtime::contract::UnknownValue("OperationId")),
-            }
-        }
-    }
-
-    impl ::std::fmt::Display for OperationId {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str(self.as_str())
-        }
-    }
-
-    impl ::serde::Serialize for OperationId {
-        fn serialize<S: ::serde::Serializer>(
-            &self,
-            serializer: S,
-        ) -> ::std::result::Result<S::Ok, S::Error> {
-            serializer.serialize_str(self.as_str())
-        }
-    }
-
-    impl<'de> ::serde::Deserialize<'de> for OperationId {
-        fn deserialize<D: ::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::std::result::Result<Self, D::Error> {
-            ::contract_runtime::contract::read_text(
-                deserializer,
-                <Self as ::std::str::FromStr>::from_str,
-            )
-        }
-    }
-
-    impl<'de> ::contract_runtime::read::Read<'de> for OperationId {
-        fn read<D: ::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::std::result::Result<Self, D::Error> {
-            ::serde::Deserialize::deserialize(deserializer)
+    ::contract_runtime::closed_enum! {
+        /// The operations, by `operationId`.
+        pub enum OperationId {
+            /// One ticket.
+            ///
+            /// `GET /tickets/{id}`
+            ReadTicket = "readTicket",
         }
     }
 

@@ -97,7 +97,7 @@ impl Random {
                 4 => options.range2(self.range()),
                 5 => options.workflow(types::FindWorkflow::Integer(self.whole())),
                 6 => options.address(self.text()),
-                7 => options.r#where(self.filter()),
+                7 => options.where_(self.filter()),
                 8 => options.x_parts(self.texts()),
                 _ => options.session(self.text()).seen(self.wholes()),
             };

@@ -2,15 +2,10 @@
 
 //! The member's blueprints and their change sets.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{
     schemas,
     shared::{
@@ -21,12 +16,12 @@ use super::{
 /// Adds a blueprint. One already held is `unchanged`.
 ///
 /// Schema: `change-set.schema.json#/$defs/addBlueprint`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AddBlueprint {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
     /// The product, of the kind `BLUEPRINT`.
-    pub r#ref: ItemRef,
+    pub ref_: ItemRef,
     /// When the member got it, when known.
     pub acquired_at: Option<Timestamp>,
     /// Where it was learnt from. Its source is recorded; `default` as `other`.
@@ -34,134 +29,31 @@ pub struct AddBlueprint {
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
     ///
     /// Default: `false`.
-    pub r#override: Option<bool>,
+    pub override_: Option<bool>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for AddBlueprint {
-    const EXPECTING: &'static str = "an object (AddBlueprint)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut op = None;
-        let mut r#ref = None;
-        let mut acquired_at = None;
-        let mut provenance = None;
-        let mut r#override = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "op" => read::constant(&mut map, &mut op, "op", &"add"),
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt"),
-                "provenance" => read::field(&mut map, &mut provenance, "provenance"),
-                "override" => read::field(&mut map, &mut r#override, "override"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    AddBlueprint {
+        tag { op = "op" is "add" }
+        required { ref_ = "ref" }
+        optional {
+            op_id = "opId", acquired_at = "acquiredAt", provenance = "provenance",
+            override_ = "override",
         }
-        let due = [("op", op.is_some()), ("ref", r#ref.is_some())];
-        let (Some(()), Some(r#ref)) = (op, r#ref) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            r#ref,
-            acquired_at,
-            provenance,
-            r#override,
-            extra,
-        })
+        nested { ref_ = "ref", provenance = "provenance" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(AddBlueprint);
-
-impl Serialize for AddBlueprint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"add");
-        members.optional("opId", &self.op_id);
-        members.entry("ref", &self.r#ref);
-        members.optional("acquiredAt", &self.acquired_at);
-        members.optional("provenance", &self.provenance);
-        members.optional("override", &self.r#override);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl AddBlueprint {
-    /// Starts a builder: set the members, then [`build`](AddBlueprintBuilder::build).
-    pub fn builder() -> AddBlueprintBuilder {
-        AddBlueprintBuilder::default()
-    }
-}
-
-/// Builds a [`AddBlueprint`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct AddBlueprintBuilder {
-    op_id: Option<OpId>,
-    r#ref: Option<ItemRef>,
-    acquired_at: Option<Timestamp>,
-    provenance: Option<Provenance>,
-    r#override: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl AddBlueprintBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The product, of the kind `BLUEPRINT`.
-    pub fn r#ref(mut self, value: impl Into<ItemRef>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// When the member got it, when known.
-    pub fn acquired_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.acquired_at = Some(value.into());
-        self
-    }
-
-    /// Where it was learnt from. Its source is recorded; `default` as `other`.
-    pub fn provenance(mut self, value: impl Into<Provenance>) -> Self {
-        self.provenance = Some(value.into());
-        self
-    }
-
-    /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
-    ///
-    /// Default: `false`.
-    pub fn r#override(mut self, value: impl Into<bool>) -> Self {
-        self.r#override = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<AddBlueprint, Violations> {
-        let given = [("ref", self.r#ref.is_some())];
-        let (Some(r#ref),) = (self.r#ref,) else {
-            return Err(contract::missing(AddBlueprint::VALIDATOR, &given));
-        };
-        let value = AddBlueprint {
-            op_id: self.op_id,
-            r#ref,
-            acquired_at: self.acquired_at,
-            provenance: self.provenance,
-            r#override: self.r#override,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    AddBlueprint AddBlueprintBuilder {
+        required { ref_: one ItemRef = "ref" }
+        optional {
+            op_id: one OpId = "opId", acquired_at: one Timestamp = "acquiredAt",
+            provenance: one Provenance = "provenance", override_: one bool = "override",
+        }
     }
 }
 
@@ -169,17 +61,9 @@ impl Contract for AddBlueprint {
     const VALIDATOR: Validator = schemas::validator(125);
 
     fn is_valid(&self) -> bool {
-        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.r#ref.is_valid()
+        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.r#ref.report_undeclared(&at.key("ref"), found);
-        if let Some(value) = &self.provenance {
-            value.report_undeclared(&at.key("provenance"), found);
-        }
     }
 }
 
@@ -188,12 +72,12 @@ impl Contract for AddBlueprint {
 /// A blueprint in the member's set.
 ///
 /// Schema: `blueprint.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Blueprint {
     /// The product; equals `ref.bt`.
     pub key: BlueprintKey,
     /// The product as the catalogue names it.
-    pub r#ref: CatalogEntry,
+    pub ref_: CatalogEntry,
     /// When the member got it, when known.
     pub acquired_at: Option<Timestamp>,
     /// Where it was learnt from, when the source was recorded.
@@ -210,166 +94,28 @@ pub struct Blueprint {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Blueprint {
-    const EXPECTING: &'static str = "an object (Blueprint)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut key_slot = None;
-        let mut r#ref = None;
-        let mut acquired_at = None;
-        let mut provenance = None;
-        let mut is_default = None;
-        let mut note = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "key" => read::field(&mut map, &mut key_slot, "key"),
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt"),
-                "provenance" => read::field(&mut map, &mut provenance, "provenance"),
-                "isDefault" => read::field(&mut map, &mut is_default, "isDefault"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Blueprint {
+        required { key = "key", ref_ = "ref", is_default = "isDefault" }
+        optional {
+            acquired_at = "acquiredAt", provenance = "provenance", note = "note",
+            extensions = "extensions",
         }
-        let due = [
-            ("key", key_slot.is_some()),
-            ("ref", r#ref.is_some()),
-            ("isDefault", is_default.is_some()),
-        ];
-        let (Some(key_slot), Some(r#ref), Some(is_default)) = (
-            key_slot,
-            r#ref,
-            is_default,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            key: key_slot,
-            r#ref,
-            acquired_at,
-            provenance,
-            is_default,
-            note,
-            extensions,
-            extra,
-        })
+        nested { ref_ = "ref", provenance = "provenance" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Blueprint);
-
-impl Serialize for Blueprint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("key", &self.key);
-        members.entry("ref", &self.r#ref);
-        members.optional("acquiredAt", &self.acquired_at);
-        members.optional("provenance", &self.provenance);
-        members.entry("isDefault", &self.is_default);
-        members.optional("note", &self.note);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Blueprint {
-    /// Starts a builder: set the members, then [`build`](BlueprintBuilder::build).
-    pub fn builder() -> BlueprintBuilder {
-        BlueprintBuilder::default()
-    }
-}
-
-/// Builds a [`Blueprint`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BlueprintBuilder {
-    key: Option<BlueprintKey>,
-    r#ref: Option<CatalogEntry>,
-    acquired_at: Option<Timestamp>,
-    provenance: Option<Provenance>,
-    is_default: Option<bool>,
-    note: Option<String>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl BlueprintBuilder {
-    /// The product; equals `ref.bt`.
-    pub fn key(mut self, value: impl Into<BlueprintKey>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// The product as the catalogue names it.
-    pub fn r#ref(mut self, value: impl Into<CatalogEntry>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// When the member got it, when known.
-    pub fn acquired_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.acquired_at = Some(value.into());
-        self
-    }
-
-    /// Where it was learnt from, when the source was recorded.
-    pub fn provenance(mut self, value: impl Into<Provenance>) -> Self {
-        self.provenance = Some(value.into());
-        self
-    }
-
-    /// Granted to every member by default, and so not removable.
-    pub fn is_default(mut self, value: impl Into<bool>) -> Self {
-        self.is_default = Some(value.into());
-        self
-    }
-
-    /// The member's note. Read-only in v1.
-    ///
-    /// Limits: at most 2000 characters.
-    pub fn note(mut self, value: impl Into<String>) -> Self {
-        self.note = Some(value.into());
-        self
-    }
-
-    /// Data of others about this blueprint.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Blueprint, Violations> {
-        let given = [
-            ("key", self.key.is_some()),
-            ("ref", self.r#ref.is_some()),
-            ("isDefault", self.is_default.is_some()),
-        ];
-        let (Some(key), Some(r#ref), Some(is_default)) = (
-            self.key,
-            self.r#ref,
-            self.is_default,
-        ) else {
-            return Err(contract::missing(Blueprint::VALIDATOR, &given));
-        };
-        let value = Blueprint {
-            key,
-            r#ref,
-            acquired_at: self.acquired_at,
-            provenance: self.provenance,
-            is_default,
-            note: self.note,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Blueprint BlueprintBuilder {
+        required {
+            key: one BlueprintKey = "key", ref_: one CatalogEntry = "ref",
+            is_default: one bool = "isDefault",
+        }
+        optional {
+            acquired_at: one Timestamp = "acquiredAt", provenance: one Provenance = "provenance",
+            note: one String = "note", extensions: one Extensions = "extensions",
+        }
     }
 }
 
@@ -377,26 +123,18 @@ impl Contract for Blueprint {
     const VALIDATOR: Validator = schemas::validator(56);
 
     fn is_valid(&self) -> bool {
-        self.key.is_valid() && self.r#ref.is_valid()
+        self.key.is_valid() && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.r#ref.report_undeclared(&at.key("ref"), found);
-        if let Some(value) = &self.provenance {
-            value.report_undeclared(&at.key("provenance"), found);
-        }
     }
 }
 
 /// Changes to the member's blueprint set.
 ///
 /// Schema: `change-set.schema.json#/$defs/blueprintChangeSet`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlueprintChangeSet {
     /// The changes, in order.
     ///
@@ -412,104 +150,19 @@ pub struct BlueprintChangeSet {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BlueprintChangeSet {
-    const EXPECTING: &'static str = "an object (BlueprintChangeSet)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ops = None;
-        let mut dry_run = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops"),
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let ops = read::required(ops, "ops")?;
-        Ok(Self {
-            ops,
-            dry_run,
-            extensions,
-            extra,
-        })
+::contract_runtime::object! {
+    BlueprintChangeSet {
+        required { ops = "ops" }
+        optional { dry_run = "dryRun", extensions = "extensions" }
+        nested { ops = "ops" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(BlueprintChangeSet);
-
-impl Serialize for BlueprintChangeSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ops", &self.ops);
-        members.optional("dryRun", &self.dry_run);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl BlueprintChangeSet {
-    /// Starts a builder: set the members, then [`build`](BlueprintChangeSetBuilder::build).
-    pub fn builder() -> BlueprintChangeSetBuilder {
-        BlueprintChangeSetBuilder::default()
-    }
-}
-
-/// Builds a [`BlueprintChangeSet`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BlueprintChangeSetBuilder {
-    ops: Option<Vec<BlueprintOp>>,
-    dry_run: Option<bool>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl BlueprintChangeSetBuilder {
-    /// The changes, in order.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn ops(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<BlueprintOp>>,
-    ) -> Self {
-        self.ops = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Decide every op and answer the same counts, but write nothing.
-    ///
-    /// Default: `false`.
-    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
-        self.dry_run = Some(value.into());
-        self
-    }
-
-    /// Data of others about this batch.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BlueprintChangeSet, Violations> {
-        let given = [("ops", self.ops.is_some())];
-        let (Some(ops),) = (self.ops,) else {
-            return Err(contract::missing(BlueprintChangeSet::VALIDATOR, &given));
-        };
-        let value = BlueprintChangeSet {
-            ops,
-            dry_run: self.dry_run,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    BlueprintChangeSet BlueprintChangeSetBuilder {
+        required { ops: list Vec<BlueprintOp> = "ops" }
+        optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
 
@@ -521,11 +174,6 @@ impl Contract for BlueprintChangeSet {
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("ops"), &self.ops);
-    }
 }
 
 /// Key of a product: the product key, or `h:` and the SHA-256 of a product key longer than 128 characters, in lower-case hexadecimal. Opaque.
@@ -533,7 +181,7 @@ impl Contract for BlueprintChangeSet {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `blueprint.schema.json#/$defs/blueprintKey`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlueprintKey(pub(super) String);
 
 impl BlueprintKey {
@@ -552,63 +200,28 @@ impl Contract for BlueprintKey {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// A change to the member's blueprint set.
-///
-/// Schema: `change-set.schema.json#/$defs/blueprintOp`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum BlueprintOp {
-    /// `op` is `"add"`.
-    Add(AddBlueprint),
-    /// `op` is `"remove"`.
-    Remove(RemoveBlueprint),
-}
-
-impl<'de> FromMap<'de> for BlueprintOp {
-    const EXPECTING: &'static str = "an object (BlueprintOp)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("add") => FromMap::from_map(rest.with_tag()).map(Self::Add),
-                Tag::Text("remove") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Remove)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::closed_union! {
+    #[tag = "op"]
+    /// A change to the member's blueprint set.
+    ///
+    /// Schema: `change-set.schema.json#/$defs/blueprintOp`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum BlueprintOp {
+        Add(AddBlueprint) = "add",
+        Remove(RemoveBlueprint) = "remove",
     }
 }
 
-::contract_runtime::read_object!(BlueprintOp);
-
-impl Serialize for BlueprintOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Add(value) => value.serialize(serializer),
-            Self::Remove(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<AddBlueprint> for BlueprintOp {
-    fn from(value: AddBlueprint) -> Self {
-        Self::Add(value)
-    }
-}
-
-impl From<RemoveBlueprint> for BlueprintOp {
-    fn from(value: RemoveBlueprint) -> Self {
-        Self::Remove(value)
+::contract_runtime::variants! {
+    BlueprintOp {
+        from { Add(AddBlueprint), Remove(RemoveBlueprint) }
+        nested { Add, Remove }
     }
 }
 
@@ -621,19 +234,12 @@ impl Contract for BlueprintOp {
             Self::Remove(value) => value.is_valid(),
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Add(value) => value.report_undeclared(at, found),
-            Self::Remove(value) => value.report_undeclared(at, found),
-        }
-    }
 }
 
 /// A page of the member's blueprints.
 ///
 /// Schema: `page.schema.json#/$defs/blueprintPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlueprintPage {
     /// Blueprints in the member's set.
     ///
@@ -651,152 +257,28 @@ pub struct BlueprintPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BlueprintPage {
-    const EXPECTING: &'static str = "an object (BlueprintPage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut removed = None;
-        let mut next_cursor = None;
-        let mut has_more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "removed" => read::field(&mut map, &mut removed, "removed"),
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    BlueprintPage {
+        required {
+            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
-        let due = [
-            ("items", items.is_some()),
-            ("removed", removed.is_some()),
-            ("nextCursor", next_cursor.is_some()),
-            ("hasMore", has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            items,
-            removed,
-            next_cursor,
-            has_more,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra,
-        })
+        nested { items = "items", removed = "removed" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(BlueprintPage);
-
-impl Serialize for BlueprintPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("removed", &self.removed);
-        members.entry("nextCursor", &self.next_cursor);
-        members.entry("hasMore", &self.has_more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl BlueprintPage {
-    /// Starts a builder: set the members, then [`build`](BlueprintPageBuilder::build).
-    pub fn builder() -> BlueprintPageBuilder {
-        BlueprintPageBuilder::default()
-    }
-}
-
-/// Builds a [`BlueprintPage`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BlueprintPageBuilder {
-    items: Option<Vec<Blueprint>>,
-    removed: Option<Vec<Tombstone>>,
-    next_cursor: Option<Cursor>,
-    has_more: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl BlueprintPageBuilder {
-    /// Blueprints in the member's set.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Blueprint>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn removed(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Tombstone>>,
-    ) -> Self {
-        self.removed = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
-    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
-        self.next_cursor = Some(value.into());
-        self
-    }
-
-    /// More entries or changes wait: ask again with `nextCursor`.
-    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
-        self.has_more = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BlueprintPage, Violations> {
-        let given = [
-            ("items", self.items.is_some()),
-            ("removed", self.removed.is_some()),
-            ("nextCursor", self.next_cursor.is_some()),
-            ("hasMore", self.has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            self.items,
-            self.removed,
-            self.next_cursor,
-            self.has_more,
-        ) else {
-            return Err(contract::missing(BlueprintPage::VALIDATOR, &given));
-        };
-        let value = BlueprintPage {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    BlueprintPage BlueprintPageBuilder {
+        required {
+            items: list Vec<Blueprint> = "items", removed: list Vec<Tombstone> = "removed",
+            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
+        }
     }
 }
 
 impl Contract for BlueprintPage {
     const VALIDATOR: Validator = schemas::validator(472);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
@@ -805,152 +287,64 @@ impl Contract for BlueprintPage {
                 .removed
                 .iter()
                 .all(|value| {
-                    if value.removed_by.channel.as_str() == "client" {
+                    if matches!(
+                        & value.removed_by.channel, super::shared::RemovalChannel::Client
+                    ) {
                         value.removed_by.client_id.is_some()
                             && value.removed_by.installation_id.is_some()
                     } else {
                         !matches!(
-                            value.removed_by.channel.as_str(), "web" | "app" | "system"
+                            & value.removed_by.channel,
+                            super::shared::RemovalChannel::Web |
+                            super::shared::RemovalChannel::App |
+                            super::shared::RemovalChannel::System
                         )
                             || !(value.removed_by.client_id.is_some()
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-        found.elements(&at.key("removed"), &self.removed);
-    }
 }
 
 /// Removes a blueprint, by its key or by reference. One not held is `unchanged`; one granted by default stays.
 ///
 /// Schema: `change-set.schema.json#/$defs/removeBlueprint`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoveBlueprint {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
     /// The blueprint as the feed keys it. Preferred, and wins over `ref`.
     pub key: Option<BlueprintKey>,
     /// The product, of the kind `BLUEPRINT`.
-    pub r#ref: Option<ItemRef>,
+    pub ref_: Option<ItemRef>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RemoveBlueprint {
-    const EXPECTING: &'static str = "an object (RemoveBlueprint)";
+::contract_runtime::object! {
+    RemoveBlueprint {
+        tag { op = "op" is "remove" }
+        optional { op_id = "opId", key = "key", ref_ = "ref" }
+        nested { ref_ = "ref" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut op = None;
-        let mut key_slot = None;
-        let mut r#ref = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "op" => read::constant(&mut map, &mut op, "op", &"remove"),
-                "key" => read::field(&mut map, &mut key_slot, "key"),
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    RemoveBlueprint RemoveBlueprintBuilder {
+        optional {
+            op_id: one OpId = "opId", key: one BlueprintKey = "key", ref_: one ItemRef = "ref",
         }
-        read::required(op, "op")?;
-        Ok(Self {
-            op_id,
-            key: key_slot,
-            r#ref,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(RemoveBlueprint);
-
-impl Serialize for RemoveBlueprint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"remove");
-        members.optional("opId", &self.op_id);
-        members.optional("key", &self.key);
-        members.optional("ref", &self.r#ref);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RemoveBlueprint {
-    /// Starts a builder: set the members, then [`build`](RemoveBlueprintBuilder::build).
-    pub fn builder() -> RemoveBlueprintBuilder {
-        RemoveBlueprintBuilder::default()
-    }
-}
-
-/// Builds a [`RemoveBlueprint`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RemoveBlueprintBuilder {
-    op_id: Option<OpId>,
-    key: Option<BlueprintKey>,
-    r#ref: Option<ItemRef>,
-    extra: Map<Json>,
-}
-
-impl RemoveBlueprintBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The blueprint as the feed keys it. Preferred, and wins over `ref`.
-    pub fn key(mut self, value: impl Into<BlueprintKey>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// The product, of the kind `BLUEPRINT`.
-    pub fn r#ref(mut self, value: impl Into<ItemRef>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RemoveBlueprint, Violations> {
-        let value = RemoveBlueprint {
-            op_id: self.op_id,
-            key: self.key,
-            r#ref: self.r#ref,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
 impl Contract for RemoveBlueprint {
     const VALIDATOR: Validator = schemas::validator(132);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.key.as_ref().is_none_or(|value| value.is_valid())
-            && self.r#ref.as_ref().is_none_or(|value| value.is_valid())
-            && (self.key.is_some() || self.r#ref.is_some())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.r#ref {
-            value.report_undeclared(&at.key("ref"), found);
-        }
+            && self.ref_.as_ref().is_none_or(|value| value.is_valid())
+            && (self.key.is_some() || self.ref_.is_some())
     }
 }

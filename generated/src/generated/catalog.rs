@@ -2,20 +2,16 @@
 
 //! Resolving references, listing locations.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{schemas, shared::{CatalogEntry, CatalogKind, ItemRef, Location, Warning}};
 
 /// Several entries, or a guess by likeness, even a single one. Let the member pick.
 ///
 /// Schema: `resolve-response.schema.json#/$defs/ambiguousResult`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AmbiguousResult {
     /// Position of the reference in the request, from 0.
     ///
@@ -29,101 +25,18 @@ pub struct AmbiguousResult {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for AmbiguousResult {
-    const EXPECTING: &'static str = "an object (AmbiguousResult)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut index = None;
-        let mut status = None;
-        let mut candidates = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index"),
-                "status" => read::constant(&mut map, &mut status, "status", &"ambiguous"),
-                "candidates" => read::field(&mut map, &mut candidates, "candidates"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("index", index.is_some()),
-            ("status", status.is_some()),
-            ("candidates", candidates.is_some()),
-        ];
-        let (Some(index), Some(()), Some(candidates)) = (index, status, candidates) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { index, candidates, extra })
+::contract_runtime::object! {
+    AmbiguousResult {
+        tag { status = "status" is "ambiguous" }
+        required { index = "index", candidates = "candidates" }
+        nested { candidates = "candidates" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(AmbiguousResult);
-
-impl Serialize for AmbiguousResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("status", &"ambiguous");
-        members.entry("index", &self.index);
-        members.entry("candidates", &self.candidates);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl AmbiguousResult {
-    /// Starts a builder: set the members, then [`build`](AmbiguousResultBuilder::build).
-    pub fn builder() -> AmbiguousResultBuilder {
-        AmbiguousResultBuilder::default()
-    }
-}
-
-/// Builds a [`AmbiguousResult`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct AmbiguousResultBuilder {
-    index: Option<i64>,
-    candidates: Option<Vec<CatalogEntry>>,
-    extra: Map<Json>,
-}
-
-impl AmbiguousResultBuilder {
-    /// Position of the reference in the request, from 0.
-    ///
-    /// Limits: 0 to 499.
-    pub fn index(mut self, value: impl Into<i64>) -> Self {
-        self.index = Some(value.into());
-        self
-    }
-
-    /// The entries it may be.
-    ///
-    /// Limits: 1 to 10 entries.
-    pub fn candidates(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<CatalogEntry>>,
-    ) -> Self {
-        self.candidates = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<AmbiguousResult, Violations> {
-        let given = [
-            ("index", self.index.is_some()),
-            ("candidates", self.candidates.is_some()),
-        ];
-        let (Some(index), Some(candidates)) = (self.index, self.candidates) else {
-            return Err(contract::missing(AmbiguousResult::VALIDATOR, &given));
-        };
-        let value = AmbiguousResult {
-            index,
-            candidates,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    AmbiguousResult AmbiguousResultBuilder {
+        required { index: one i64 = "index", candidates: list Vec<CatalogEntry> = "candidates" }
     }
 }
 
@@ -135,11 +48,6 @@ impl Contract for AmbiguousResult {
             && self.candidates.len() <= 10
             && self.candidates.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("candidates"), &self.candidates);
-    }
 }
 
 /// Location list.
@@ -147,7 +55,7 @@ impl Contract for AmbiguousResult {
 /// The warehouse's locations that are not hidden: the only places a stock lot or ship can be at. Read it once per session.
 ///
 /// Schema: `location-list.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocationList {
     /// The locations, ordered by name.
     ///
@@ -157,75 +65,17 @@ pub struct LocationList {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for LocationList {
-    const EXPECTING: &'static str = "an object (LocationList)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let items = read::required(items, "items")?;
-        Ok(Self { items, extra })
+::contract_runtime::object! {
+    LocationList {
+        required { items = "items" }
+        nested { items = "items" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(LocationList);
-
-impl Serialize for LocationList {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LocationList {
-    /// Starts a builder: set the members, then [`build`](LocationListBuilder::build).
-    pub fn builder() -> LocationListBuilder {
-        LocationListBuilder::default()
-    }
-}
-
-/// Builds a [`LocationList`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LocationListBuilder {
-    items: Option<Vec<Location>>,
-    extra: Map<Json>,
-}
-
-impl LocationListBuilder {
-    /// The locations, ordered by name.
-    ///
-    /// Limits: at most 10000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Location>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LocationList, Violations> {
-        let given = [("items", self.items.is_some())];
-        let (Some(items),) = (self.items,) else {
-            return Err(contract::missing(LocationList::VALIDATOR, &given));
-        };
-        let value = LocationList {
-            items,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    LocationList LocationListBuilder {
+        required { items: list Vec<Location> = "items" }
     }
 }
 
@@ -235,11 +85,6 @@ impl Contract for LocationList {
     fn is_valid(&self) -> bool {
         self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
 }
 
 /// Resolve request.
@@ -247,7 +92,7 @@ impl Contract for LocationList {
 /// References to look up in one kind of the catalogue.
 ///
 /// Schema: `resolve-request.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResolveRequest {
     /// The kind that every reference is of.
     pub kind: CatalogKind,
@@ -259,86 +104,17 @@ pub struct ResolveRequest {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ResolveRequest {
-    const EXPECTING: &'static str = "an object (ResolveRequest)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut refs = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "refs" => read::field(&mut map, &mut refs, "refs"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("refs", refs.is_some())];
-        let (Some(kind), Some(refs)) = (kind, refs) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { kind, refs, extra })
+::contract_runtime::object! {
+    ResolveRequest {
+        required { kind = "kind", refs = "refs" }
+        nested { refs = "refs" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ResolveRequest);
-
-impl Serialize for ResolveRequest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.entry("refs", &self.refs);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ResolveRequest {
-    /// Starts a builder: set the members, then [`build`](ResolveRequestBuilder::build).
-    pub fn builder() -> ResolveRequestBuilder {
-        ResolveRequestBuilder::default()
-    }
-}
-
-/// Builds a [`ResolveRequest`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ResolveRequestBuilder {
-    kind: Option<CatalogKind>,
-    refs: Option<Vec<ItemRef>>,
-    extra: Map<Json>,
-}
-
-impl ResolveRequestBuilder {
-    /// The kind that every reference is of.
-    pub fn kind(mut self, value: impl Into<CatalogKind>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// The references to resolve.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn refs(mut self, value: impl IntoIterator<Item = impl Into<ItemRef>>) -> Self {
-        self.refs = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ResolveRequest, Violations> {
-        let given = [("kind", self.kind.is_some()), ("refs", self.refs.is_some())];
-        let (Some(kind), Some(refs)) = (self.kind, self.refs) else {
-            return Err(contract::missing(ResolveRequest::VALIDATOR, &given));
-        };
-        let value = ResolveRequest {
-            kind,
-            refs,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ResolveRequest ResolveRequestBuilder {
+        required { kind: one CatalogKind = "kind", refs: list Vec<ItemRef> = "refs" }
     }
 }
 
@@ -349,11 +125,6 @@ impl Contract for ResolveRequest {
         !self.refs.is_empty() && self.refs.len() <= 500
             && self.refs.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("refs"), &self.refs);
-    }
 }
 
 /// Resolve response.
@@ -361,7 +132,7 @@ impl Contract for ResolveRequest {
 /// What each reference of a resolve request resolved to.
 ///
 /// Schema: `resolve-response.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResolveResponse {
     /// One result per reference, in the order of the request.
     ///
@@ -375,97 +146,19 @@ pub struct ResolveResponse {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ResolveResponse {
-    const EXPECTING: &'static str = "an object (ResolveResponse)";
+::contract_runtime::object! {
+    ResolveResponse {
+        required { results = "results", warnings = "warnings" }
+        nested { results = "results", warnings = "warnings" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut results = None;
-        let mut warnings = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "results" => read::field(&mut map, &mut results, "results"),
-                "warnings" => read::field(&mut map, &mut warnings, "warnings"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    ResolveResponse ResolveResponseBuilder {
+        required {
+            results: list Vec<ResolveResult> = "results", warnings: list Vec<Warning> = "warnings",
         }
-        let due = [("results", results.is_some()), ("warnings", warnings.is_some())];
-        let (Some(results), Some(warnings)) = (results, warnings) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { results, warnings, extra })
-    }
-}
-
-::contract_runtime::read_object!(ResolveResponse);
-
-impl Serialize for ResolveResponse {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("results", &self.results);
-        members.entry("warnings", &self.warnings);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ResolveResponse {
-    /// Starts a builder: set the members, then [`build`](ResolveResponseBuilder::build).
-    pub fn builder() -> ResolveResponseBuilder {
-        ResolveResponseBuilder::default()
-    }
-}
-
-/// Builds a [`ResolveResponse`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ResolveResponseBuilder {
-    results: Option<Vec<ResolveResult>>,
-    warnings: Option<Vec<Warning>>,
-    extra: Map<Json>,
-}
-
-impl ResolveResponseBuilder {
-    /// One result per reference, in the order of the request.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn results(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<ResolveResult>>,
-    ) -> Self {
-        self.results = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// What was accepted but not understood, such as `LOC_KEY_UNRESOLVED` at `/refs/0/locKey`. Further warnings are dropped.
-    ///
-    /// Limits: at most 50 entries.
-    pub fn warnings(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Warning>>,
-    ) -> Self {
-        self.warnings = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ResolveResponse, Violations> {
-        let given = [
-            ("results", self.results.is_some()),
-            ("warnings", self.warnings.is_some()),
-        ];
-        let (Some(results), Some(warnings)) = (self.results, self.warnings) else {
-            return Err(contract::missing(ResolveResponse::VALIDATOR, &given));
-        };
-        let value = ResolveResponse {
-            results,
-            warnings,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -478,81 +171,29 @@ impl Contract for ResolveResponse {
             && self.warnings.len() <= 50
             && self.warnings.iter().all(|value| value.is_valid())
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("results"), &self.results);
-        found.elements(&at.key("warnings"), &self.warnings);
+::contract_runtime::open_union! {
+    #[tag = "status"]
+    /// What one reference resolved to.
+    ///
+    /// Schema: `resolve-response.schema.json#/$defs/resolveResult`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum ResolveResult {
+        Resolved(ResolvedResult) = "resolved",
+        Ambiguous(AmbiguousResult) = "ambiguous",
+        Unmatched(UnmatchedResult) = "unmatched",
     }
 }
 
-/// What one reference resolved to.
-///
-/// Schema: `resolve-response.schema.json#/$defs/resolveResult`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum ResolveResult {
-    /// `status` is `"resolved"`.
-    Resolved(ResolvedResult),
-    /// `status` is `"ambiguous"`.
-    Ambiguous(AmbiguousResult),
-    /// `status` is `"unmatched"`.
-    Unmatched(UnmatchedResult),
-}
-
-impl<'de> FromMap<'de> for ResolveResult {
-    const EXPECTING: &'static str = "an object (ResolveResult)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "status",
-            |tag, rest| match tag {
-                Tag::Text("resolved") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Resolved)
-                }
-                Tag::Text("ambiguous") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Ambiguous)
-                }
-                Tag::Text("unmatched") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Unmatched)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(ResolveResult);
-
-impl Serialize for ResolveResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Resolved(value) => value.serialize(serializer),
-            Self::Ambiguous(value) => value.serialize(serializer),
-            Self::Unmatched(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<ResolvedResult> for ResolveResult {
-    fn from(value: ResolvedResult) -> Self {
-        Self::Resolved(value)
-    }
-}
-
-impl From<AmbiguousResult> for ResolveResult {
-    fn from(value: AmbiguousResult) -> Self {
-        Self::Ambiguous(value)
-    }
-}
-
-impl From<UnmatchedResult> for ResolveResult {
-    fn from(value: UnmatchedResult) -> Self {
-        Self::Unmatched(value)
+::contract_runtime::variants! {
+    ResolveResult {
+        from { Resolved(ResolvedResult), Ambiguous(AmbiguousResult), Unmatched(UnmatchedResult) }
+        nested { Resolved, Ambiguous, Unmatched }
     }
 }
 
@@ -564,14 +205,7 @@ impl Contract for ResolveResult {
             Self::Resolved(value) => value.is_valid(),
             Self::Ambiguous(value) => value.is_valid(),
             Self::Unmatched(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Resolved(value) => value.report_undeclared(at, found),
-            Self::Ambiguous(value) => value.report_undeclared(at, found),
-            Self::Unmatched(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(591).is_valid(value),
         }
     }
 }
@@ -579,105 +213,30 @@ impl Contract for ResolveResult {
 /// Exactly one entry.
 ///
 /// Schema: `resolve-response.schema.json#/$defs/resolvedResult`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResolvedResult {
     /// Position of the reference in the request, from 0.
     ///
     /// Limits: 0 to 499.
     pub index: i64,
     /// The entry. Store its `bt` and send it from then on.
-    pub r#ref: CatalogEntry,
+    pub ref_: CatalogEntry,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ResolvedResult {
-    const EXPECTING: &'static str = "an object (ResolvedResult)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut index = None;
-        let mut status = None;
-        let mut r#ref = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index"),
-                "status" => read::constant(&mut map, &mut status, "status", &"resolved"),
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("index", index.is_some()),
-            ("status", status.is_some()),
-            ("ref", r#ref.is_some()),
-        ];
-        let (Some(index), Some(()), Some(r#ref)) = (index, status, r#ref) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { index, r#ref, extra })
+::contract_runtime::object! {
+    ResolvedResult {
+        tag { status = "status" is "resolved" }
+        required { index = "index", ref_ = "ref" }
+        nested { ref_ = "ref" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ResolvedResult);
-
-impl Serialize for ResolvedResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("status", &"resolved");
-        members.entry("index", &self.index);
-        members.entry("ref", &self.r#ref);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ResolvedResult {
-    /// Starts a builder: set the members, then [`build`](ResolvedResultBuilder::build).
-    pub fn builder() -> ResolvedResultBuilder {
-        ResolvedResultBuilder::default()
-    }
-}
-
-/// Builds a [`ResolvedResult`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ResolvedResultBuilder {
-    index: Option<i64>,
-    r#ref: Option<CatalogEntry>,
-    extra: Map<Json>,
-}
-
-impl ResolvedResultBuilder {
-    /// Position of the reference in the request, from 0.
-    ///
-    /// Limits: 0 to 499.
-    pub fn index(mut self, value: impl Into<i64>) -> Self {
-        self.index = Some(value.into());
-        self
-    }
-
-    /// The entry. Store its `bt` and send it from then on.
-    pub fn r#ref(mut self, value: impl Into<CatalogEntry>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ResolvedResult, Violations> {
-        let given = [("index", self.index.is_some()), ("ref", self.r#ref.is_some())];
-        let (Some(index), Some(r#ref)) = (self.index, self.r#ref) else {
-            return Err(contract::missing(ResolvedResult::VALIDATOR, &given));
-        };
-        let value = ResolvedResult {
-            index,
-            r#ref,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ResolvedResult ResolvedResultBuilder {
+        required { index: one i64 = "index", ref_: one CatalogEntry = "ref" }
     }
 }
 
@@ -685,19 +244,14 @@ impl Contract for ResolvedResult {
     const VALIDATOR: Validator = schemas::validator(595);
 
     fn is_valid(&self) -> bool {
-        self.index >= 0 && self.index <= 499 && self.r#ref.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.r#ref.report_undeclared(&at.key("ref"), found);
+        self.index >= 0 && self.index <= 499 && self.ref_.is_valid()
     }
 }
 
 /// No entry. Show the member, and do not send the reference in a change set.
 ///
 /// Schema: `resolve-response.schema.json#/$defs/unmatchedResult`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnmatchedResult {
     /// Position of the reference in the request, from 0.
     ///
@@ -707,78 +261,17 @@ pub struct UnmatchedResult {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for UnmatchedResult {
-    const EXPECTING: &'static str = "an object (UnmatchedResult)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut index = None;
-        let mut status = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index"),
-                "status" => read::constant(&mut map, &mut status, "status", &"unmatched"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("index", index.is_some()), ("status", status.is_some())];
-        let (Some(index), Some(())) = (index, status) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { index, extra })
+::contract_runtime::object! {
+    UnmatchedResult {
+        tag { status = "status" is "unmatched" }
+        required { index = "index" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(UnmatchedResult);
-
-impl Serialize for UnmatchedResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("status", &"unmatched");
-        members.entry("index", &self.index);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl UnmatchedResult {
-    /// Starts a builder: set the members, then [`build`](UnmatchedResultBuilder::build).
-    pub fn builder() -> UnmatchedResultBuilder {
-        UnmatchedResultBuilder::default()
-    }
-}
-
-/// Builds a [`UnmatchedResult`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct UnmatchedResultBuilder {
-    index: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl UnmatchedResultBuilder {
-    /// Position of the reference in the request, from 0.
-    ///
-    /// Limits: 0 to 499.
-    pub fn index(mut self, value: impl Into<i64>) -> Self {
-        self.index = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<UnmatchedResult, Violations> {
-        let given = [("index", self.index.is_some())];
-        let (Some(index),) = (self.index,) else {
-            return Err(contract::missing(UnmatchedResult::VALIDATOR, &given));
-        };
-        let value = UnmatchedResult {
-            index,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    UnmatchedResult UnmatchedResultBuilder {
+        required { index: one i64 = "index" }
     }
 }
 
@@ -787,9 +280,5 @@ impl Contract for UnmatchedResult {
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

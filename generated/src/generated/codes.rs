@@ -2,343 +2,83 @@
 
 //! The codes of problems (ERR-05 to ERR-41).
 
-/// The codes of problems (ERR-05 to ERR-41).
-///
-/// A value that the table does not have is kept as text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Code {
-    /// Refresh once and retry; after invalid_grant start a device login when the member asks; never loop.
+::contract_runtime::open_enum! {
+    /// The codes of problems (ERR-05 to ERR-41).
     ///
-    /// `UNAUTHENTICATED`
-    Unauthenticated,
-    /// Send the DPoP scheme with a proof, and request tokens with a proof.
-    ///
-    /// `DPOP_REQUIRED`
-    DpopRequired,
-    /// On use_dpop_nonce retry once with the answer's nonce, a write under the same key; on invalid_dpop_proof correct the clock once if it is off, otherwise stop.
-    ///
-    /// `DPOP_INVALID`
-    DpopInvalid,
-    /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
-    ///
-    /// `DPOP_PROOF_LIMIT`
-    DpopProofLimit,
-    /// Wait Retry-After and send a new proof; 60 s for a store or a draft that cannot be staged, 30 s when the quota cannot be counted, 5 s for the identity provider (no nonce), computed for the global proof cap.
-    ///
-    /// `SERVICE_UNAVAILABLE`
-    ServiceUnavailable,
-    /// Stop the area; start a new device login with the scope if the member wants the feature.
-    ///
-    /// `SCOPE_MISSING`
-    ScopeMissing,
-    /// Discard the tokens and keep the key; a device login only when the member asks.
-    ///
-    /// `CLIENT_REVOKED`
-    ClientRevoked,
-    /// Discard the tokens and the key; a device login with a new key only when the member asks.
-    ///
-    /// `INSTALLATION_REVOKED`
-    InstallationRevoked,
-    /// Stop.
-    ///
-    /// `CLIENT_NOT_ALLOWED`
-    ClientNotAllowed,
-    /// Stop and tell the member; retry at the next start or on request, never on a timer.
-    ///
-    /// `CLIENT_SUSPENDED`
-    ClientSuspended,
-    /// Stop and ask the member to update the client.
-    ///
-    /// `CLIENT_VERSION_UNSUPPORTED`
-    ClientVersionUnsupported,
-    /// Stop and ask the member to accept the terms in the web application.
-    ///
-    /// `TERMS_NOT_ACCEPTED`
-    TermsNotAccepted,
-    /// Stop and tell the member.
-    ///
-    /// `PENDING_APPROVAL`
-    PendingApproval,
-    /// Stop and tell the member.
-    ///
-    /// `NO_ROLE`
-    NoRole,
-    /// Stop and tell the member.
-    ///
-    /// `ACTING_MEMBER_REFUSED`
-    ActingMemberRefused,
-    /// Stop and do not retry; the rest of the client goes on.
-    ///
-    /// `NOT_PERMITTED`
-    NotPermitted,
-    /// Never resend unchanged; errors\[\] names the pointers, and is absent where the content and not the shape was refused; no nonce for a malformed query.
-    ///
-    /// `SCHEMA_INVALID`
-    SchemaInvalid,
-    /// Send 8 to 128 characters of A-Za-z0-9._~-; the answer is not stored for a key.
-    ///
-    /// `IDEMPOTENCY_KEY_MISSING`
-    IdempotencyKeyMissing,
-    /// Do not retry under this key; a different write needs a key of its own.
-    ///
-    /// `IDEMPOTENCY_KEY_REUSED`
-    IdempotencyKeyReused,
-    /// Back off and resend the same body under the same key.
-    ///
-    /// `IDEMPOTENCY_IN_PROGRESS`
-    IdempotencyInProgress,
-    /// Pull the feed, merge, and resend under a new key.
-    ///
-    /// `VERSION_CONFLICT`
-    VersionConflict,
-    /// Nothing was written; let the member open confirmationUrl, which is a secret, and read the feed afterwards.
-    ///
-    /// `MASS_CHANGE_CONFIRMATION_REQUIRED`
-    MassChangeConfirmationRequired,
-    /// Read a new snapshot without cursor.
-    ///
-    /// `CURSOR_EXPIRED`
-    CursorExpired,
-    /// Do not retry; no nonce when the path or method cannot be routed at all and on anonymous reads.
-    ///
-    /// `NOT_FOUND`
-    NotFound,
-    /// Send the content type; the answer is not stored for a key.
-    ///
-    /// `UNSUPPORTED_MEDIA_TYPE`
-    UnsupportedMediaType,
-    /// Do not retry unchanged; a body over the cap is refused before the token and without a nonce, a prepared draft later and with one.
-    ///
-    /// `PAYLOAD_TOO_LARGE`
-    PayloadTooLarge,
-    /// Do not retry unchanged; split the set into smaller ones under new keys.
-    ///
-    /// `BATCH_TOO_LARGE`
-    BatchTooLarge,
-    /// Wait Retry-After and send a new proof; the limit per source address is refused before the token and without a nonce.
-    ///
-    /// `RATE_LIMITED`
-    RateLimited,
-    /// Stop writing until the next UTC midnight, which Retry-After counts to; reads go on.
-    ///
-    /// `QUOTA_EXCEEDED`
-    QuotaExceeded,
-    /// Wait Retry-After (at most 3600 s) and resend under the same key; costs no write.
-    ///
-    /// `EXCHANGE_BUDGET_EXHAUSTED`
-    ExchangeBudgetExhausted,
-    /// Wait Retry-After and resend under the same key; costs no write.
-    ///
-    /// `RELAY_BUSY`
-    RelayBusy,
-    /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare.
-    ///
-    /// `BACKEND_RELAY_FAILED`
-    BackendRelayFailed,
-    /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare; no nonce on anonymous reads.
-    ///
-    /// `INTERNAL_ERROR`
-    InternalError,
-    /// Wait Retry-After and try again.
-    ///
-    /// `EXCHANGE_DISABLED`
-    ExchangeDisabled,
-    /// Wait Retry-After and try again.
-    ///
-    /// `REGISTRY_UNAVAILABLE`
-    RegistryUnavailable,
-    /// Retired: never sent, and the code is never reused; the status only keeps the row complete.
-    ///
-    /// `LEGACY_ENDPOINT_GONE`
-    LegacyEndpointGone,
-    /// A value that the table does not have. Made by `from`, which never puts a known
-    /// value here.
-    #[non_exhaustive]
-    Unknown(Box<str>),
-}
-
-impl Code {
-    /// Every value of the table, in its order.
-    pub const ALL: &'static [Self] = &[
-        Self::Unauthenticated,
-        Self::DpopRequired,
-        Self::DpopInvalid,
-        Self::DpopProofLimit,
-        Self::ServiceUnavailable,
-        Self::ScopeMissing,
-        Self::ClientRevoked,
-        Self::InstallationRevoked,
-        Self::ClientNotAllowed,
-        Self::ClientSuspended,
-        Self::ClientVersionUnsupported,
-        Self::TermsNotAccepted,
-        Self::PendingApproval,
-        Self::NoRole,
-        Self::ActingMemberRefused,
-        Self::NotPermitted,
-        Self::SchemaInvalid,
-        Self::IdempotencyKeyMissing,
-        Self::IdempotencyKeyReused,
-        Self::IdempotencyInProgress,
-        Self::VersionConflict,
-        Self::MassChangeConfirmationRequired,
-        Self::CursorExpired,
-        Self::NotFound,
-        Self::UnsupportedMediaType,
-        Self::PayloadTooLarge,
-        Self::BatchTooLarge,
-        Self::RateLimited,
-        Self::QuotaExceeded,
-        Self::ExchangeBudgetExhausted,
-        Self::RelayBusy,
-        Self::BackendRelayFailed,
-        Self::InternalError,
-        Self::ExchangeDisabled,
-        Self::RegistryUnavailable,
-        Self::LegacyEndpointGone,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unauthenticated => "UNAUTHENTICATED",
-            Self::DpopRequired => "DPOP_REQUIRED",
-            Self::DpopInvalid => "DPOP_INVALID",
-            Self::DpopProofLimit => "DPOP_PROOF_LIMIT",
-            Self::ServiceUnavailable => "SERVICE_UNAVAILABLE",
-            Self::ScopeMissing => "SCOPE_MISSING",
-            Self::ClientRevoked => "CLIENT_REVOKED",
-            Self::InstallationRevoked => "INSTALLATION_REVOKED",
-            Self::ClientNotAllowed => "CLIENT_NOT_ALLOWED",
-            Self::ClientSuspended => "CLIENT_SUSPENDED",
-            Self::ClientVersionUnsupported => "CLIENT_VERSION_UNSUPPORTED",
-            Self::TermsNotAccepted => "TERMS_NOT_ACCEPTED",
-            Self::PendingApproval => "PENDING_APPROVAL",
-            Self::NoRole => "NO_ROLE",
-            Self::ActingMemberRefused => "ACTING_MEMBER_REFUSED",
-            Self::NotPermitted => "NOT_PERMITTED",
-            Self::SchemaInvalid => "SCHEMA_INVALID",
-            Self::IdempotencyKeyMissing => "IDEMPOTENCY_KEY_MISSING",
-            Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
-            Self::IdempotencyInProgress => "IDEMPOTENCY_IN_PROGRESS",
-            Self::VersionConflict => "VERSION_CONFLICT",
-            Self::MassChangeConfirmationRequired => "MASS_CHANGE_CONFIRMATION_REQUIRED",
-            Self::CursorExpired => "CURSOR_EXPIRED",
-            Self::NotFound => "NOT_FOUND",
-            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
-            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
-            Self::BatchTooLarge => "BATCH_TOO_LARGE",
-            Self::RateLimited => "RATE_LIMITED",
-            Self::QuotaExceeded => "QUOTA_EXCEEDED",
-            Self::ExchangeBudgetExhausted => "EXCHANGE_BUDGET_EXHAUSTED",
-            Self::RelayBusy => "RELAY_BUSY",
-            Self::BackendRelayFailed => "BACKEND_RELAY_FAILED",
-            Self::InternalError => "INTERNAL_ERROR",
-            Self::ExchangeDisabled => "EXCHANGE_DISABLED",
-            Self::RegistryUnavailable => "REGISTRY_UNAVAILABLE",
-            Self::LegacyEndpointGone => "LEGACY_ENDPOINT_GONE",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// Whether the table has it.
-    #[must_use]
-    pub const fn is_known(&self) -> bool {
-        !matches!(self, Self::Unknown(_))
-    }
-}
-
-impl From<&str> for Code {
-    fn from(text: &str) -> Self {
-        match text {
-            "UNAUTHENTICATED" => Self::Unauthenticated,
-            "DPOP_REQUIRED" => Self::DpopRequired,
-            "DPOP_INVALID" => Self::DpopInvalid,
-            "DPOP_PROOF_LIMIT" => Self::DpopProofLimit,
-            "SERVICE_UNAVAILABLE" => Self::ServiceUnavailable,
-            "SCOPE_MISSING" => Self::ScopeMissing,
-            "CLIENT_REVOKED" => Self::ClientRevoked,
-            "INSTALLATION_REVOKED" => Self::InstallationRevoked,
-            "CLIENT_NOT_ALLOWED" => Self::ClientNotAllowed,
-            "CLIENT_SUSPENDED" => Self::ClientSuspended,
-            "CLIENT_VERSION_UNSUPPORTED" => Self::ClientVersionUnsupported,
-            "TERMS_NOT_ACCEPTED" => Self::TermsNotAccepted,
-            "PENDING_APPROVAL" => Self::PendingApproval,
-            "NO_ROLE" => Self::NoRole,
-            "ACTING_MEMBER_REFUSED" => Self::ActingMemberRefused,
-            "NOT_PERMITTED" => Self::NotPermitted,
-            "SCHEMA_INVALID" => Self::SchemaInvalid,
-            "IDEMPOTENCY_KEY_MISSING" => Self::IdempotencyKeyMissing,
-            "IDEMPOTENCY_KEY_REUSED" => Self::IdempotencyKeyReused,
-            "IDEMPOTENCY_IN_PROGRESS" => Self::IdempotencyInProgress,
-            "VERSION_CONFLICT" => Self::VersionConflict,
-            "MASS_CHANGE_CONFIRMATION_REQUIRED" => Self::MassChangeConfirmationRequired,
-            "CURSOR_EXPIRED" => Self::CursorExpired,
-            "NOT_FOUND" => Self::NotFound,
-            "UNSUPPORTED_MEDIA_TYPE" => Self::UnsupportedMediaType,
-            "PAYLOAD_TOO_LARGE" => Self::PayloadTooLarge,
-            "BATCH_TOO_LARGE" => Self::BatchTooLarge,
-            "RATE_LIMITED" => Self::RateLimited,
-            "QUOTA_EXCEEDED" => Self::QuotaExceeded,
-            "EXCHANGE_BUDGET_EXHAUSTED" => Self::ExchangeBudgetExhausted,
-            "RELAY_BUSY" => Self::RelayBusy,
-            "BACKEND_RELAY_FAILED" => Self::BackendRelayFailed,
-            "INTERNAL_ERROR" => Self::InternalError,
-            "EXCHANGE_DISABLED" => Self::ExchangeDisabled,
-            "REGISTRY_UNAVAILABLE" => Self::RegistryUnavailable,
-            "LEGACY_ENDPOINT_GONE" => Self::LegacyEndpointGone,
-            other => Self::Unknown(other.into()),
-        }
-    }
-}
-
-impl From<String> for Code {
-    fn from(text: String) -> Self {
-        Self::from(text.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Code {
-    type Err = ::std::convert::Infallible;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        Ok(Self::from(text))
-    }
-}
-
-impl ::std::fmt::Display for Code {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Code {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Code {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Code {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+    /// A value that the table does not have is kept as text.
+    pub enum Code {
+        /// Refresh once and retry; after invalid_grant start a device login when the member asks; never loop.
+        Unauthenticated = "UNAUTHENTICATED",
+        /// Send the DPoP scheme with a proof, and request tokens with a proof.
+        DpopRequired = "DPOP_REQUIRED",
+        /// On use_dpop_nonce retry once with the answer's nonce, a write under the same key; on invalid_dpop_proof correct the clock once if it is off, otherwise stop.
+        DpopInvalid = "DPOP_INVALID",
+        /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
+        DpopProofLimit = "DPOP_PROOF_LIMIT",
+        /// Wait Retry-After and send a new proof; 60 s for a store or a draft that cannot be staged, 30 s when the quota cannot be counted, 5 s for the identity provider (no nonce), computed for the global proof cap.
+        ServiceUnavailable = "SERVICE_UNAVAILABLE",
+        /// Stop the area; start a new device login with the scope if the member wants the feature.
+        ScopeMissing = "SCOPE_MISSING",
+        /// Discard the tokens and keep the key; a device login only when the member asks.
+        ClientRevoked = "CLIENT_REVOKED",
+        /// Discard the tokens and the key; a device login with a new key only when the member asks.
+        InstallationRevoked = "INSTALLATION_REVOKED",
+        /// Stop.
+        ClientNotAllowed = "CLIENT_NOT_ALLOWED",
+        /// Stop and tell the member; retry at the next start or on request, never on a timer.
+        ClientSuspended = "CLIENT_SUSPENDED",
+        /// Stop and ask the member to update the client.
+        ClientVersionUnsupported = "CLIENT_VERSION_UNSUPPORTED",
+        /// Stop and ask the member to accept the terms in the web application.
+        TermsNotAccepted = "TERMS_NOT_ACCEPTED",
+        /// Stop and tell the member.
+        PendingApproval = "PENDING_APPROVAL",
+        /// Stop and tell the member.
+        NoRole = "NO_ROLE",
+        /// Stop and tell the member.
+        ActingMemberRefused = "ACTING_MEMBER_REFUSED",
+        /// Stop and do not retry; the rest of the client goes on.
+        NotPermitted = "NOT_PERMITTED",
+        /// Never resend unchanged; errors\[\] names the pointers, and is absent where the content and not the shape was refused; no nonce for a malformed query.
+        SchemaInvalid = "SCHEMA_INVALID",
+        /// Send 8 to 128 characters of A-Za-z0-9._~-; the answer is not stored for a key.
+        IdempotencyKeyMissing = "IDEMPOTENCY_KEY_MISSING",
+        /// Do not retry under this key; a different write needs a key of its own.
+        IdempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED",
+        /// Back off and resend the same body under the same key.
+        IdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS",
+        /// Pull the feed, merge, and resend under a new key.
+        VersionConflict = "VERSION_CONFLICT",
+        /// Nothing was written; let the member open confirmationUrl, which is a secret, and read the feed afterwards.
+        MassChangeConfirmationRequired = "MASS_CHANGE_CONFIRMATION_REQUIRED",
+        /// Read a new snapshot without cursor.
+        CursorExpired = "CURSOR_EXPIRED",
+        /// Do not retry; no nonce when the path or method cannot be routed at all and on anonymous reads.
+        NotFound = "NOT_FOUND",
+        /// Send the content type; the answer is not stored for a key.
+        UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
+        /// Do not retry unchanged; a body over the cap is refused before the token and without a nonce, a prepared draft later and with one.
+        PayloadTooLarge = "PAYLOAD_TOO_LARGE",
+        /// Do not retry unchanged; split the set into smaller ones under new keys.
+        BatchTooLarge = "BATCH_TOO_LARGE",
+        /// Wait Retry-After and send a new proof; the limit per source address is refused before the token and without a nonce.
+        RateLimited = "RATE_LIMITED",
+        /// Stop writing until the next UTC midnight, which Retry-After counts to; reads go on.
+        QuotaExceeded = "QUOTA_EXCEEDED",
+        /// Wait Retry-After (at most 3600 s) and resend under the same key; costs no write.
+        ExchangeBudgetExhausted = "EXCHANGE_BUDGET_EXHAUSTED",
+        /// Wait Retry-After and resend under the same key; costs no write.
+        RelayBusy = "RELAY_BUSY",
+        /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare.
+        BackendRelayFailed = "BACKEND_RELAY_FAILED",
+        /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare; no nonce on anonymous reads.
+        InternalError = "INTERNAL_ERROR",
+        /// Wait Retry-After and try again.
+        ExchangeDisabled = "EXCHANGE_DISABLED",
+        /// Wait Retry-After and try again.
+        RegistryUnavailable = "REGISTRY_UNAVAILABLE",
+        /// Retired: never sent, and the code is never reused; the status only keeps the row complete.
+        LegacyEndpointGone = "LEGACY_ENDPOINT_GONE",
     }
 }
 
@@ -972,348 +712,48 @@ impl Code {
     }
 }
 
-/// The values of `side`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// `gateway`
-    Gateway,
-    /// `both`
-    Both,
-    /// `backend`
-    Backend,
-}
-
-impl Side {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::Gateway, Self::Both, Self::Backend];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gateway => "gateway",
-            Self::Both => "both",
-            Self::Backend => "backend",
-        }
+::contract_runtime::closed_enum! {
+    /// The values of `side`.
+    pub enum Side {
+        Gateway = "gateway",
+        Both = "both",
+        Backend = "backend",
     }
 }
 
-impl ::std::str::FromStr for Side {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "gateway" => Ok(Self::Gateway),
-            "both" => Ok(Self::Both),
-            "backend" => Ok(Self::Backend),
-            _ => Err(::contract_runtime::contract::UnknownValue("Side")),
-        }
+::contract_runtime::closed_enum! {
+    /// The values of `retryAfter`.
+    pub enum RetryAfter {
+        Never = "never",
+        Computed = "computed",
+        Always = "always",
     }
 }
 
-impl ::std::fmt::Display for Side {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
+::contract_runtime::closed_enum! {
+    /// The values of `nonce`.
+    pub enum NonceSent {
+        Always = "always",
+        Sometimes = "sometimes",
+        Never = "never",
     }
 }
 
-impl ::serde::Serialize for Side {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Side {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Side {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
-    }
-}
-
-/// The values of `retryAfter`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RetryAfter {
-    /// `never`
-    Never,
-    /// `computed`
-    Computed,
-    /// `always`
-    Always,
-}
-
-impl RetryAfter {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::Never, Self::Computed, Self::Always];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Computed => "computed",
-            Self::Always => "always",
-        }
-    }
-}
-
-impl ::std::str::FromStr for RetryAfter {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "never" => Ok(Self::Never),
-            "computed" => Ok(Self::Computed),
-            "always" => Ok(Self::Always),
-            _ => Err(::contract_runtime::contract::UnknownValue("RetryAfter")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for RetryAfter {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for RetryAfter {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for RetryAfter {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for RetryAfter {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
-    }
-}
-
-/// The values of `nonce`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NonceSent {
-    /// `always`
-    Always,
-    /// `sometimes`
-    Sometimes,
-    /// `never`
-    Never,
-}
-
-impl NonceSent {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::Always, Self::Sometimes, Self::Never];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Sometimes => "sometimes",
-            Self::Never => "never",
-        }
-    }
-}
-
-impl ::std::str::FromStr for NonceSent {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "always" => Ok(Self::Always),
-            "sometimes" => Ok(Self::Sometimes),
-            "never" => Ok(Self::Never),
-            _ => Err(::contract_runtime::contract::UnknownValue("NonceSent")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for NonceSent {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for NonceSent {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for NonceSent {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for NonceSent {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
-    }
-}
-
-/// The values of `action`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Action {
-    /// `refresh-once`
-    RefreshOnce,
-    /// `bug`
-    Bug,
-    /// `retry-with-nonce-or-stop`
-    RetryWithNonceOrStop,
-    /// `wait-and-resend`
-    WaitAndResend,
-    /// `new-login-with-scope`
-    NewLoginWithScope,
-    /// `end-connection`
-    EndConnection,
-    /// `end-connection-and-key`
-    EndConnectionAndKey,
-    /// `stop-client`
-    StopClient,
-    /// `stop-area`
-    StopArea,
-    /// `pull-and-merge`
-    PullAndMerge,
-    /// `confirm`
-    Confirm,
-    /// `read-snapshot`
-    ReadSnapshot,
-    /// `outcome-unknown`
-    OutcomeUnknown,
-}
-
-impl Action {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::RefreshOnce,
-        Self::Bug,
-        Self::RetryWithNonceOrStop,
-        Self::WaitAndResend,
-        Self::NewLoginWithScope,
-        Self::EndConnection,
-        Self::EndConnectionAndKey,
-        Self::StopClient,
-        Self::StopArea,
-        Self::PullAndMerge,
-        Self::Confirm,
-        Self::ReadSnapshot,
-        Self::OutcomeUnknown,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RefreshOnce => "refresh-once",
-            Self::Bug => "bug",
-            Self::RetryWithNonceOrStop => "retry-with-nonce-or-stop",
-            Self::WaitAndResend => "wait-and-resend",
-            Self::NewLoginWithScope => "new-login-with-scope",
-            Self::EndConnection => "end-connection",
-            Self::EndConnectionAndKey => "end-connection-and-key",
-            Self::StopClient => "stop-client",
-            Self::StopArea => "stop-area",
-            Self::PullAndMerge => "pull-and-merge",
-            Self::Confirm => "confirm",
-            Self::ReadSnapshot => "read-snapshot",
-            Self::OutcomeUnknown => "outcome-unknown",
-        }
-    }
-}
-
-impl ::std::str::FromStr for Action {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "refresh-once" => Ok(Self::RefreshOnce),
-            "bug" => Ok(Self::Bug),
-            "retry-with-nonce-or-stop" => Ok(Self::RetryWithNonceOrStop),
-            "wait-and-resend" => Ok(Self::WaitAndResend),
-            "new-login-with-scope" => Ok(Self::NewLoginWithScope),
-            "end-connection" => Ok(Self::EndConnection),
-            "end-connection-and-key" => Ok(Self::EndConnectionAndKey),
-            "stop-client" => Ok(Self::StopClient),
-            "stop-area" => Ok(Self::StopArea),
-            "pull-and-merge" => Ok(Self::PullAndMerge),
-            "confirm" => Ok(Self::Confirm),
-            "read-snapshot" => Ok(Self::ReadSnapshot),
-            "outcome-unknown" => Ok(Self::OutcomeUnknown),
-            _ => Err(::contract_runtime::contract::UnknownValue("Action")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for Action {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Action {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Action {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Action {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The values of `action`.
+    pub enum Action {
+        RefreshOnce = "refresh-once",
+        Bug = "bug",
+        RetryWithNonceOrStop = "retry-with-nonce-or-stop",
+        WaitAndResend = "wait-and-resend",
+        NewLoginWithScope = "new-login-with-scope",
+        EndConnection = "end-connection",
+        EndConnectionAndKey = "end-connection-and-key",
+        StopClient = "stop-client",
+        StopArea = "stop-area",
+        PullAndMerge = "pull-and-merge",
+        Confirm = "confirm",
+        ReadSnapshot = "read-snapshot",
+        OutcomeUnknown = "outcome-unknown",
     }
 }

@@ -2,15 +2,10 @@
 
 //! The service document, the installation, the account check.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::{schemas, shared::Timestamp};
 
 /// Account check request.
@@ -18,7 +13,7 @@ use super::{schemas, shared::Timestamp};
 /// A game-account handle to compare with the signed-in member's. This is the only body that may hold a handle.
 ///
 /// Schema: `account-check-request.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AccountCheckRequest {
     /// The handle read from the game log. Check once per handle and session.
     pub handle: AccountHandle,
@@ -26,70 +21,16 @@ pub struct AccountCheckRequest {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for AccountCheckRequest {
-    const EXPECTING: &'static str = "an object (AccountCheckRequest)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut handle = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "handle" => read::field(&mut map, &mut handle, "handle"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let handle = read::required(handle, "handle")?;
-        Ok(Self { handle, extra })
+::contract_runtime::object! {
+    AccountCheckRequest {
+        required { handle = "handle" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(AccountCheckRequest);
-
-impl Serialize for AccountCheckRequest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("handle", &self.handle);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl AccountCheckRequest {
-    /// Starts a builder: set the members, then [`build`](AccountCheckRequestBuilder::build).
-    pub fn builder() -> AccountCheckRequestBuilder {
-        AccountCheckRequestBuilder::default()
-    }
-}
-
-/// Builds a [`AccountCheckRequest`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct AccountCheckRequestBuilder {
-    handle: Option<AccountHandle>,
-    extra: Map<Json>,
-}
-
-impl AccountCheckRequestBuilder {
-    /// The handle read from the game log. Check once per handle and session.
-    pub fn handle(mut self, value: impl Into<AccountHandle>) -> Self {
-        self.handle = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<AccountCheckRequest, Violations> {
-        let given = [("handle", self.handle.is_some())];
-        let (Some(handle),) = (self.handle,) else {
-            return Err(contract::missing(AccountCheckRequest::VALIDATOR, &given));
-        };
-        let value = AccountCheckRequest {
-            handle,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    AccountCheckRequest AccountCheckRequestBuilder {
+        required { handle: one AccountHandle = "handle" }
     }
 }
 
@@ -99,10 +40,6 @@ impl Contract for AccountCheckRequest {
     fn is_valid(&self) -> bool {
         self.handle.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Account check response.
@@ -110,7 +47,7 @@ impl Contract for AccountCheckRequest {
 /// Whether the handle belongs to the signed-in member. The stored handle is never returned.
 ///
 /// Schema: `account-check-response.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AccountCheckResponse {
     /// The outcome of the check.
     pub result: AccountCheckResult,
@@ -118,70 +55,16 @@ pub struct AccountCheckResponse {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for AccountCheckResponse {
-    const EXPECTING: &'static str = "an object (AccountCheckResponse)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut result = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "result" => read::field(&mut map, &mut result, "result"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let result = read::required(result, "result")?;
-        Ok(Self { result, extra })
+::contract_runtime::object! {
+    AccountCheckResponse {
+        required { result = "result" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(AccountCheckResponse);
-
-impl Serialize for AccountCheckResponse {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("result", &self.result);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl AccountCheckResponse {
-    /// Starts a builder: set the members, then [`build`](AccountCheckResponseBuilder::build).
-    pub fn builder() -> AccountCheckResponseBuilder {
-        AccountCheckResponseBuilder::default()
-    }
-}
-
-/// Builds a [`AccountCheckResponse`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct AccountCheckResponseBuilder {
-    result: Option<AccountCheckResult>,
-    extra: Map<Json>,
-}
-
-impl AccountCheckResponseBuilder {
-    /// The outcome of the check.
-    pub fn result(mut self, value: impl Into<AccountCheckResult>) -> Self {
-        self.result = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<AccountCheckResponse, Violations> {
-        let given = [("result", self.result.is_some())];
-        let (Some(result),) = (self.result,) else {
-            return Err(contract::missing(AccountCheckResponse::VALIDATOR, &given));
-        };
-        let value = AccountCheckResponse {
-            result,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    AccountCheckResponse AccountCheckResponseBuilder {
+        required { result: one AccountCheckResult = "result" }
     }
 }
 
@@ -189,63 +72,27 @@ impl Contract for AccountCheckResponse {
     const VALIDATOR: Validator = schemas::validator(51);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.result.is_valid()
     }
 }
 
-/// `match`: equals the profile's handle, ignoring case; sync. `mismatch`: the member stored a different handle; stop and ask the member. `unknown`: no handle is stored; ask the member to confirm it or to enter it in the profile.
-///
-/// Schema: `account-check-response.schema.json#/$defs/accountCheckResult`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccountCheckResult {
-    /// `match`
-    Match,
-    /// `mismatch`
-    Mismatch,
-    /// `unknown`
-    Unknown,
-}
-
-impl AccountCheckResult {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Match, Self::Mismatch, Self::Unknown];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Match => "match",
-            Self::Mismatch => "mismatch",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "match" => Self::Match,
-                "mismatch" => Self::Mismatch,
-                "unknown" => Self::Unknown,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `match`: equals the profile's handle, ignoring case; sync. `mismatch`: the member stored a different handle; stop and ask the member. `unknown`: no handle is stored; ask the member to confirm it or to enter it in the profile.
+    ///
+    /// Schema: `account-check-response.schema.json#/$defs/accountCheckResult`.
+    pub enum AccountCheckResult {
+        Match = "match",
+        Mismatch = "mismatch",
+        UnknownValue = "unknown",
     }
 }
-
-::contract_runtime::closed_enum!(AccountCheckResult);
 
 impl Contract for AccountCheckResult {
     const VALIDATOR: Validator = schemas::validator(53);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A game-account handle. Personal: never log it, and send it to no other route.
@@ -253,7 +100,7 @@ impl Contract for AccountCheckResult {
 /// Limits: 3 to 60 characters; matches `^[A-Za-z0-9_-]+$`.
 ///
 /// Schema: `account-check-request.schema.json#/$defs/accountHandle`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountHandle(pub(super) String);
 
 impl AccountHandle {
@@ -273,14 +120,12 @@ impl Contract for AccountHandle {
         char_count_at_least(&self.0, 3) && char_count_at_most(&self.0, 60)
             && schemas::PATTERN_8.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A feature that will go.
 ///
 /// Schema: `service-document.schema.json#/$defs/deprecation`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Deprecation {
     /// What is deprecated.
     ///
@@ -290,107 +135,24 @@ pub struct Deprecation {
     pub sunset: Option<Timestamp>,
     /// Where to read more.
     ///
-    /// Limits: at most 2048 characters.
+    /// Limits: at most 2048 characters; format `uri`.
     pub link: Option<String>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Deprecation {
-    const EXPECTING: &'static str = "an object (Deprecation)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut feature = None;
-        let mut sunset = None;
-        let mut link = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "feature" => read::field(&mut map, &mut feature, "feature"),
-                "sunset" => read::field(&mut map, &mut sunset, "sunset"),
-                "link" => read::field(&mut map, &mut link, "link"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let feature = read::required(feature, "feature")?;
-        Ok(Self {
-            feature,
-            sunset,
-            link,
-            extra,
-        })
+::contract_runtime::object! {
+    Deprecation {
+        required { feature = "feature" }
+        optional { sunset = "sunset", link = "link" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Deprecation);
-
-impl Serialize for Deprecation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("feature", &self.feature);
-        members.optional("sunset", &self.sunset);
-        members.optional("link", &self.link);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Deprecation {
-    /// Starts a builder: set the members, then [`build`](DeprecationBuilder::build).
-    pub fn builder() -> DeprecationBuilder {
-        DeprecationBuilder::default()
-    }
-}
-
-/// Builds a [`Deprecation`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct DeprecationBuilder {
-    feature: Option<String>,
-    sunset: Option<Timestamp>,
-    link: Option<String>,
-    extra: Map<Json>,
-}
-
-impl DeprecationBuilder {
-    /// What is deprecated.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn feature(mut self, value: impl Into<String>) -> Self {
-        self.feature = Some(value.into());
-        self
-    }
-
-    /// When it stops working, once that is known.
-    pub fn sunset(mut self, value: impl Into<Timestamp>) -> Self {
-        self.sunset = Some(value.into());
-        self
-    }
-
-    /// Where to read more.
-    ///
-    /// Limits: at most 2048 characters.
-    pub fn link(mut self, value: impl Into<String>) -> Self {
-        self.link = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Deprecation, Violations> {
-        let given = [("feature", self.feature.is_some())];
-        let (Some(feature),) = (self.feature,) else {
-            return Err(contract::missing(Deprecation::VALIDATOR, &given));
-        };
-        let value = Deprecation {
-            feature,
-            sunset: self.sunset,
-            link: self.link,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Deprecation DeprecationBuilder {
+        required { feature: one String = "feature" }
+        optional { sunset: one Timestamp = "sunset", link: one String = "link" }
     }
 }
 
@@ -402,10 +164,6 @@ impl Contract for Deprecation {
             && self.sunset.as_ref().is_none_or(|value| value.is_valid())
             && self.link.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Installation.
@@ -413,7 +171,7 @@ impl Contract for Deprecation {
 /// One client on one device for one member, identified by its DPoP key.
 ///
 /// Schema: `installation.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Installation {
     /// What the member calls this installation. The last label wins.
     pub label: InstallationLabel,
@@ -427,135 +185,24 @@ pub struct Installation {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Installation {
-    const EXPECTING: &'static str = "an object (Installation)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut label = None;
-        let mut installation_id = None;
-        let mut first_seen_at = None;
-        let mut last_seen_at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "label" => read::field(&mut map, &mut label, "label"),
-                "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")
-                }
-                "firstSeenAt" => read::field(&mut map, &mut first_seen_at, "firstSeenAt"),
-                "lastSeenAt" => read::field(&mut map, &mut last_seen_at, "lastSeenAt"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Installation {
+        required {
+            label = "label", installation_id = "installationId", first_seen_at = "firstSeenAt",
+            last_seen_at = "lastSeenAt",
         }
-        let due = [
-            ("label", label.is_some()),
-            ("installationId", installation_id.is_some()),
-            ("firstSeenAt", first_seen_at.is_some()),
-            ("lastSeenAt", last_seen_at.is_some()),
-        ];
-        let (
-            Some(label),
-            Some(installation_id),
-            Some(first_seen_at),
-            Some(last_seen_at),
-        ) = (label, installation_id, first_seen_at, last_seen_at) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            label,
-            installation_id,
-            first_seen_at,
-            last_seen_at,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Installation);
-
-impl Serialize for Installation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("label", &self.label);
-        members.entry("installationId", &self.installation_id);
-        members.entry("firstSeenAt", &self.first_seen_at);
-        members.entry("lastSeenAt", &self.last_seen_at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Installation {
-    /// Starts a builder: set the members, then [`build`](InstallationBuilder::build).
-    pub fn builder() -> InstallationBuilder {
-        InstallationBuilder::default()
-    }
-}
-
-/// Builds a [`Installation`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InstallationBuilder {
-    label: Option<InstallationLabel>,
-    installation_id: Option<InstallationId>,
-    first_seen_at: Option<Timestamp>,
-    last_seen_at: Option<Timestamp>,
-    extra: Map<Json>,
-}
-
-impl InstallationBuilder {
-    /// What the member calls this installation. The last label wins.
-    pub fn label(mut self, value: impl Into<InstallationLabel>) -> Self {
-        self.label = Some(value.into());
-        self
-    }
-
-    /// The server's id of this installation.
-    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
-        self.installation_id = Some(value.into());
-        self
-    }
-
-    /// When the installation first called.
-    pub fn first_seen_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.first_seen_at = Some(value.into());
-        self
-    }
-
-    /// When the installation last called; moves forward at most every five minutes.
-    pub fn last_seen_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.last_seen_at = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Installation, Violations> {
-        let given = [
-            ("label", self.label.is_some()),
-            ("installationId", self.installation_id.is_some()),
-            ("firstSeenAt", self.first_seen_at.is_some()),
-            ("lastSeenAt", self.last_seen_at.is_some()),
-        ];
-        let (
-            Some(label),
-            Some(installation_id),
-            Some(first_seen_at),
-            Some(last_seen_at),
-        ) = (self.label, self.installation_id, self.first_seen_at, self.last_seen_at)
-        else {
-            return Err(contract::missing(Installation::VALIDATOR, &given));
-        };
-        let value = Installation {
-            label,
-            installation_id,
-            first_seen_at,
-            last_seen_at,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Installation InstallationBuilder {
+        required {
+            label: one InstallationLabel = "label",
+            installation_id: one InstallationId = "installationId",
+            first_seen_at: one Timestamp = "firstSeenAt",
+            last_seen_at: one Timestamp = "lastSeenAt",
+        }
     }
 }
 
@@ -566,10 +213,6 @@ impl Contract for Installation {
         self.label.is_valid() && self.installation_id.is_valid()
             && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Id of an installation, never the thumbprint of its key. Opaque.
@@ -577,7 +220,7 @@ impl Contract for Installation {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `installation.schema.json#/$defs/installationId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InstallationId(pub(super) String);
 
 impl InstallationId {
@@ -596,8 +239,6 @@ impl Contract for InstallationId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A name chosen by the member, never a host or computer name, counted in code points. Letters and digits of any script without combining marks, `.`, `_` and the ASCII hyphen-minus; spaces anywhere but first. Compose it (NFC) before checking and sending: the server does so and checks again.
@@ -605,7 +246,7 @@ impl Contract for InstallationId {
 /// Limits: 1 to 40 characters; matches `^[\p{L}\p{N}._-][\p{L}\p{N} ._-]*$`.
 ///
 /// Schema: `installation.schema.json#/$defs/installationLabel`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InstallationLabel(pub(super) String);
 
 impl InstallationLabel {
@@ -625,14 +266,12 @@ impl Contract for InstallationLabel {
         !self.0.is_empty() && char_count_at_most(&self.0, 40)
             && schemas::PATTERN_9.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// An installation as a client labels it: only the label counts. The other members of an installation may come along, hold anything and are ignored, so that an answer can be sent back.
 ///
 /// Schema: `installation.schema.json#/$defs/labelledInstallation`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LabelledInstallation {
     /// What the member calls this installation. The last label wins.
     pub label: InstallationLabel,
@@ -646,111 +285,24 @@ pub struct LabelledInstallation {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for LabelledInstallation {
-    const EXPECTING: &'static str = "an object (LabelledInstallation)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut label = None;
-        let mut installation_id = None;
-        let mut first_seen_at = None;
-        let mut last_seen_at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "label" => read::field(&mut map, &mut label, "label"),
-                "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")
-                }
-                "firstSeenAt" => read::field(&mut map, &mut first_seen_at, "firstSeenAt"),
-                "lastSeenAt" => read::field(&mut map, &mut last_seen_at, "lastSeenAt"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    LabelledInstallation {
+        required { label = "label" }
+        optional {
+            installation_id = "installationId", first_seen_at = "firstSeenAt",
+            last_seen_at = "lastSeenAt",
         }
-        let label = read::required(label, "label")?;
-        Ok(Self {
-            label,
-            installation_id,
-            first_seen_at,
-            last_seen_at,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(LabelledInstallation);
-
-impl Serialize for LabelledInstallation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("label", &self.label);
-        members.optional("installationId", &self.installation_id);
-        members.optional("firstSeenAt", &self.first_seen_at);
-        members.optional("lastSeenAt", &self.last_seen_at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LabelledInstallation {
-    /// Starts a builder: set the members, then [`build`](LabelledInstallationBuilder::build).
-    pub fn builder() -> LabelledInstallationBuilder {
-        LabelledInstallationBuilder::default()
-    }
-}
-
-/// Builds a [`LabelledInstallation`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LabelledInstallationBuilder {
-    label: Option<InstallationLabel>,
-    installation_id: Option<Json>,
-    first_seen_at: Option<Json>,
-    last_seen_at: Option<Json>,
-    extra: Map<Json>,
-}
-
-impl LabelledInstallationBuilder {
-    /// What the member calls this installation. The last label wins.
-    pub fn label(mut self, value: impl Into<InstallationLabel>) -> Self {
-        self.label = Some(value.into());
-        self
-    }
-
-    /// The server's own; ignored.
-    pub fn installation_id(mut self, value: impl Into<Json>) -> Self {
-        self.installation_id = Some(value.into());
-        self
-    }
-
-    /// The server's own; ignored.
-    pub fn first_seen_at(mut self, value: impl Into<Json>) -> Self {
-        self.first_seen_at = Some(value.into());
-        self
-    }
-
-    /// The server's own; ignored.
-    pub fn last_seen_at(mut self, value: impl Into<Json>) -> Self {
-        self.last_seen_at = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LabelledInstallation, Violations> {
-        let given = [("label", self.label.is_some())];
-        let (Some(label),) = (self.label,) else {
-            return Err(contract::missing(LabelledInstallation::VALIDATOR, &given));
-        };
-        let value = LabelledInstallation {
-            label,
-            installation_id: self.installation_id,
-            first_seen_at: self.first_seen_at,
-            last_seen_at: self.last_seen_at,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    LabelledInstallation LabelledInstallationBuilder {
+        required { label: one InstallationLabel = "label" }
+        optional {
+            installation_id: one Json = "installationId", first_seen_at: one Json = "firstSeenAt",
+            last_seen_at: one Json = "lastSeenAt",
+        }
     }
 }
 
@@ -772,10 +324,6 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| schemas::validator(296).is_valid(value))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Service document.
@@ -783,7 +331,7 @@ impl Contract for LabelledInstallation {
 /// What this token can do here and within which limits. It describes the token, not the interface in general: read it at the start of every session.
 ///
 /// Schema: `service-document.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceDocument {
     /// Version of the interface, `1.<minor>`. A later minor only adds.
     ///
@@ -803,7 +351,7 @@ pub struct ServiceDocument {
     pub deprecations: Vec<Deprecation>,
     /// Root of the documentation site.
     ///
-    /// Limits: at most 2048 characters.
+    /// Limits: at most 2048 characters; format `uri`.
     pub docs_url: String,
     /// The registry's minimum version of this client, or null when it sets none. Below it every call is `403 CLIENT_VERSION_UNSUPPORTED`.
     ///
@@ -813,214 +361,29 @@ pub struct ServiceDocument {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ServiceDocument {
-    const EXPECTING: &'static str = "an object (ServiceDocument)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut api_version = None;
-        let mut capabilities = None;
-        let mut installation_id = None;
-        let mut limits = None;
-        let mut deprecations = None;
-        let mut docs_url = None;
-        let mut min_client_version = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "apiVersion" => read::field(&mut map, &mut api_version, "apiVersion"),
-                "capabilities" => {
-                    read::field(&mut map, &mut capabilities, "capabilities")
-                }
-                "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")
-                }
-                "limits" => read::field(&mut map, &mut limits, "limits"),
-                "deprecations" => {
-                    read::field(&mut map, &mut deprecations, "deprecations")
-                }
-                "docsUrl" => read::field(&mut map, &mut docs_url, "docsUrl"),
-                "minClientVersion" => {
-                    read::field(&mut map, &mut min_client_version, "minClientVersion")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    ServiceDocument {
+        required {
+            api_version = "apiVersion", capabilities = "capabilities", limits = "limits",
+            deprecations = "deprecations", docs_url = "docsUrl",
+            min_client_version = "minClientVersion",
         }
-        let due = [
-            ("apiVersion", api_version.is_some()),
-            ("capabilities", capabilities.is_some()),
-            ("limits", limits.is_some()),
-            ("deprecations", deprecations.is_some()),
-            ("docsUrl", docs_url.is_some()),
-            ("minClientVersion", min_client_version.is_some()),
-        ];
-        let (
-            Some(api_version),
-            Some(capabilities),
-            Some(limits),
-            Some(deprecations),
-            Some(docs_url),
-            Some(min_client_version),
-        ) = (
-            api_version,
-            capabilities,
-            limits,
-            deprecations,
-            docs_url,
-            min_client_version,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            api_version,
-            capabilities,
-            installation_id,
-            limits,
-            deprecations,
-            docs_url,
-            min_client_version,
-            extra,
-        })
+        optional { installation_id = "installationId" }
+        nested { limits = "limits", deprecations = "deprecations" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ServiceDocument);
-
-impl Serialize for ServiceDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("apiVersion", &self.api_version);
-        members.entry("capabilities", &self.capabilities);
-        members.optional("installationId", &self.installation_id);
-        members.entry("limits", &self.limits);
-        members.entry("deprecations", &self.deprecations);
-        members.entry("docsUrl", &self.docs_url);
-        members.entry("minClientVersion", &self.min_client_version);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ServiceDocument {
-    /// Starts a builder: set the members, then [`build`](ServiceDocumentBuilder::build).
-    pub fn builder() -> ServiceDocumentBuilder {
-        ServiceDocumentBuilder::default()
-    }
-}
-
-/// Builds a [`ServiceDocument`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ServiceDocumentBuilder {
-    api_version: Option<String>,
-    capabilities: Option<Vec<super::scopes::Scope>>,
-    installation_id: Option<InstallationId>,
-    limits: Option<ServiceLimits>,
-    deprecations: Option<Vec<Deprecation>>,
-    docs_url: Option<String>,
-    min_client_version: Option<Nullable<String>>,
-    extra: Map<Json>,
-}
-
-impl ServiceDocumentBuilder {
-    /// Version of the interface, `1.<minor>`. A later minor only adds.
-    ///
-    /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.api_version = Some(value.into());
-        self
-    }
-
-    /// The scopes granted by both the token and the client registry, sorted. Offer only the features they cover.
-    ///
-    /// Limits: at most 100 entries; no two equal.
-    pub fn capabilities(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<super::scopes::Scope>>,
-    ) -> Self {
-        self.capabilities = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Id of this installation: store it. Absent when the server could not look it up.
-    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
-        self.installation_id = Some(value.into());
-        self
-    }
-
-    /// Limits that hold for this client.
-    pub fn limits(mut self, value: impl Into<ServiceLimits>) -> Self {
-        self.limits = Some(value.into());
-        self
-    }
-
-    /// Deprecated features. Empty in v1 today.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn deprecations(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Deprecation>>,
-    ) -> Self {
-        self.deprecations = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Root of the documentation site.
-    ///
-    /// Limits: at most 2048 characters.
-    pub fn docs_url(mut self, value: impl Into<String>) -> Self {
-        self.docs_url = Some(value.into());
-        self
-    }
-
-    /// The registry's minimum version of this client, or null when it sets none. Below it every call is `403 CLIENT_VERSION_UNSUPPORTED`.
-    ///
-    /// Limits: 1 to 64 characters.
-    pub fn min_client_version(mut self, value: impl Into<Nullable<String>>) -> Self {
-        self.min_client_version = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ServiceDocument, Violations> {
-        let given = [
-            ("apiVersion", self.api_version.is_some()),
-            ("capabilities", self.capabilities.is_some()),
-            ("limits", self.limits.is_some()),
-            ("deprecations", self.deprecations.is_some()),
-            ("docsUrl", self.docs_url.is_some()),
-            ("minClientVersion", self.min_client_version.is_some()),
-        ];
-        let (
-            Some(api_version),
-            Some(capabilities),
-            Some(limits),
-            Some(deprecations),
-            Some(docs_url),
-            Some(min_client_version),
-        ) = (
-            self.api_version,
-            self.capabilities,
-            self.limits,
-            self.deprecations,
-            self.docs_url,
-            self.min_client_version,
-        ) else {
-            return Err(contract::missing(ServiceDocument::VALIDATOR, &given));
-        };
-        let value = ServiceDocument {
-            api_version,
-            capabilities,
-            installation_id: self.installation_id,
-            limits,
-            deprecations,
-            docs_url,
-            min_client_version,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ServiceDocument ServiceDocumentBuilder {
+        required {
+            api_version: one String = "apiVersion",
+            capabilities: list Vec<super::scopes::Scope> = "capabilities",
+            limits: one ServiceLimits = "limits",
+            deprecations: list Vec<Deprecation> = "deprecations", docs_url: one String = "docsUrl",
+            min_client_version: one Nullable<String> = "minClientVersion",
+        }
+        optional { installation_id: one InstallationId = "installationId" }
     }
 }
 
@@ -1047,18 +410,12 @@ impl Contract for ServiceDocument {
                 }
             }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.limits.report_undeclared(&at.key("limits"), found);
-        found.elements(&at.key("deprecations"), &self.deprecations);
-    }
 }
 
 /// Limits that hold for this client.
 ///
 /// Schema: `service-document.schema.json#/$defs/serviceLimits`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceLimits {
     /// Most ops of a change set: 500 in v1.
     ///
@@ -1076,107 +433,21 @@ pub struct ServiceLimits {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ServiceLimits {
-    const EXPECTING: &'static str = "an object (ServiceLimits)";
+::contract_runtime::object! {
+    ServiceLimits {
+        required { batch_max_ops = "batchMaxOps" }
+        optional { requests_per_minute = "requestsPerMinute", writes_per_day = "writesPerDay" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut batch_max_ops = None;
-        let mut requests_per_minute = None;
-        let mut writes_per_day = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "batchMaxOps" => read::field(&mut map, &mut batch_max_ops, "batchMaxOps"),
-                "requestsPerMinute" => {
-                    read::field(&mut map, &mut requests_per_minute, "requestsPerMinute")
-                }
-                "writesPerDay" => {
-                    read::field(&mut map, &mut writes_per_day, "writesPerDay")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    ServiceLimits ServiceLimitsBuilder {
+        required { batch_max_ops: one i64 = "batchMaxOps" }
+        optional {
+            requests_per_minute: one i64 = "requestsPerMinute",
+            writes_per_day: one i64 = "writesPerDay",
         }
-        let batch_max_ops = read::required(batch_max_ops, "batchMaxOps")?;
-        Ok(Self {
-            batch_max_ops,
-            requests_per_minute,
-            writes_per_day,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(ServiceLimits);
-
-impl Serialize for ServiceLimits {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("batchMaxOps", &self.batch_max_ops);
-        members.optional("requestsPerMinute", &self.requests_per_minute);
-        members.optional("writesPerDay", &self.writes_per_day);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ServiceLimits {
-    /// Starts a builder: set the members, then [`build`](ServiceLimitsBuilder::build).
-    pub fn builder() -> ServiceLimitsBuilder {
-        ServiceLimitsBuilder::default()
-    }
-}
-
-/// Builds a [`ServiceLimits`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ServiceLimitsBuilder {
-    batch_max_ops: Option<i64>,
-    requests_per_minute: Option<i64>,
-    writes_per_day: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl ServiceLimitsBuilder {
-    /// Most ops of a change set: 500 in v1.
-    ///
-    /// Limits: 1 to 500.
-    pub fn batch_max_ops(mut self, value: impl Into<i64>) -> Self {
-        self.batch_max_ops = Some(value.into());
-        self
-    }
-
-    /// Requests per member and minute. Only when the registry sets this client's own limit.
-    ///
-    /// Limits: 1 to 1200.
-    pub fn requests_per_minute(mut self, value: impl Into<i64>) -> Self {
-        self.requests_per_minute = Some(value.into());
-        self
-    }
-
-    /// Writes per member and UTC day. Only when the registry sets this client's own quota.
-    ///
-    /// Limits: 0 to 5000.
-    pub fn writes_per_day(mut self, value: impl Into<i64>) -> Self {
-        self.writes_per_day = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ServiceLimits, Violations> {
-        let given = [("batchMaxOps", self.batch_max_ops.is_some())];
-        let (Some(batch_max_ops),) = (self.batch_max_ops,) else {
-            return Err(contract::missing(ServiceLimits::VALIDATOR, &given));
-        };
-        let value = ServiceLimits {
-            batch_max_ops,
-            requests_per_minute: self.requests_per_minute,
-            writes_per_day: self.writes_per_day,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -1193,9 +464,5 @@ impl Contract for ServiceLimits {
                 .writes_per_day
                 .as_ref()
                 .is_none_or(|value| *value >= 0 && *value <= 5000)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,134 +2,57 @@
 
 //! Open demand of the member's org units.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{
     schemas, shared::{ItemRef, KeyedItemRef, PieceQuantity, Quality, Quantity, Timestamp},
 };
 
-/// Why demand is withheld. `NOT_PERMITTED`: the member may not see the organisation's job orders. Treat any other value as withheld too.
-///
-/// Schema: `org-demand.schema.json#/$defs/demandReason`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DemandReason {
-    /// `NOT_PERMITTED`
-    NotPermitted,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl DemandReason {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[Self::NotPermitted];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::NotPermitted => "NOT_PERMITTED",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "NOT_PERMITTED" => Self::NotPermitted,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// Why demand is withheld. `NOT_PERMITTED`: the member may not see the organisation's job orders. Treat any other value as withheld too.
+    ///
+    /// Schema: `org-demand.schema.json#/$defs/demandReason`.
+    pub enum DemandReason {
+        NotPermitted = "NOT_PERMITTED",
     }
 }
-
-::contract_runtime::open_enum!(DemandReason);
 
 impl Contract for DemandReason {
     const VALIDATOR: Validator = schemas::validator(372);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                text == "NOT_PERMITTED"
-                    || char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_4.is_match(text)
+                char_count_at_least(text, 3) && char_count_at_most(text, 64)
+                    && schemas::PATTERN_4.is_match(text)
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `material-order`: an order for the material itself. `item-order`: an order for an item made of it.
-///
-/// Schema: `org-demand.schema.json#/$defs/demandSource`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DemandSource {
-    /// `material-order`
-    MaterialOrder,
-    /// `item-order`
-    ItemOrder,
-}
-
-impl DemandSource {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::MaterialOrder, Self::ItemOrder];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::MaterialOrder => "material-order",
-            Self::ItemOrder => "item-order",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "material-order" => Self::MaterialOrder,
-                "item-order" => Self::ItemOrder,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `material-order`: an order for the material itself. `item-order`: an order for an item made of it.
+    ///
+    /// Schema: `org-demand.schema.json#/$defs/demandSource`.
+    pub enum DemandSource {
+        MaterialOrder = "material-order",
+        ItemOrder = "item-order",
     }
 }
-
-::contract_runtime::closed_enum!(DemandSource);
 
 impl Contract for DemandSource {
     const VALIDATOR: Validator = schemas::validator(371);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Open demand for one item.
 ///
 /// Schema: `org-demand.schema.json#/$defs/itemDemand`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemDemand {
     /// The item.
     pub item: ItemRef,
@@ -141,120 +64,22 @@ pub struct ItemDemand {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ItemDemand {
-    const EXPECTING: &'static str = "an object (ItemDemand)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut item = None;
-        let mut open_quantity = None;
-        let mut craftable_by_me = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "item" => read::field(&mut map, &mut item, "item"),
-                "openQuantity" => {
-                    read::field(&mut map, &mut open_quantity, "openQuantity")
-                }
-                "craftableByMe" => {
-                    read::field(&mut map, &mut craftable_by_me, "craftableByMe")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    ItemDemand {
+        required {
+            item = "item", open_quantity = "openQuantity", craftable_by_me = "craftableByMe",
         }
-        let due = [
-            ("item", item.is_some()),
-            ("openQuantity", open_quantity.is_some()),
-            ("craftableByMe", craftable_by_me.is_some()),
-        ];
-        let (Some(item), Some(open_quantity), Some(craftable_by_me)) = (
-            item,
-            open_quantity,
-            craftable_by_me,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            item,
-            open_quantity,
-            craftable_by_me,
-            extra,
-        })
+        nested { item = "item", open_quantity = "openQuantity" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ItemDemand);
-
-impl Serialize for ItemDemand {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("item", &self.item);
-        members.entry("openQuantity", &self.open_quantity);
-        members.entry("craftableByMe", &self.craftable_by_me);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ItemDemand {
-    /// Starts a builder: set the members, then [`build`](ItemDemandBuilder::build).
-    pub fn builder() -> ItemDemandBuilder {
-        ItemDemandBuilder::default()
-    }
-}
-
-/// Builds a [`ItemDemand`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ItemDemandBuilder {
-    item: Option<ItemRef>,
-    open_quantity: Option<PieceQuantity>,
-    craftable_by_me: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl ItemDemandBuilder {
-    /// The item.
-    pub fn item(mut self, value: impl Into<ItemRef>) -> Self {
-        self.item = Some(value.into());
-        self
-    }
-
-    /// Pieces ordered, minus those delivered, minus those reserved for the order.
-    pub fn open_quantity(mut self, value: impl Into<PieceQuantity>) -> Self {
-        self.open_quantity = Some(value.into());
-        self
-    }
-
-    /// The member holds a blueprint that produces it; variants count when the order counts them.
-    pub fn craftable_by_me(mut self, value: impl Into<bool>) -> Self {
-        self.craftable_by_me = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ItemDemand, Violations> {
-        let given = [
-            ("item", self.item.is_some()),
-            ("openQuantity", self.open_quantity.is_some()),
-            ("craftableByMe", self.craftable_by_me.is_some()),
-        ];
-        let (Some(item), Some(open_quantity), Some(craftable_by_me)) = (
-            self.item,
-            self.open_quantity,
-            self.craftable_by_me,
-        ) else {
-            return Err(contract::missing(ItemDemand::VALIDATOR, &given));
-        };
-        let value = ItemDemand {
-            item,
-            open_quantity,
-            craftable_by_me,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ItemDemand ItemDemandBuilder {
+        required {
+            item: one ItemRef = "item", open_quantity: one PieceQuantity = "openQuantity",
+            craftable_by_me: one bool = "craftableByMe",
+        }
     }
 }
 
@@ -264,18 +89,12 @@ impl Contract for ItemDemand {
     fn is_valid(&self) -> bool {
         self.item.is_valid() && self.open_quantity.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.item.report_undeclared(&at.key("item"), found);
-        self.open_quantity.report_undeclared(&at.key("openQuantity"), found);
-    }
 }
 
 /// Open demand for one material.
 ///
 /// Schema: `org-demand.schema.json#/$defs/materialDemand`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaterialDemand {
     /// The material.
     pub material: KeyedItemRef,
@@ -293,161 +112,24 @@ pub struct MaterialDemand {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MaterialDemand {
-    const EXPECTING: &'static str = "an object (MaterialDemand)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut material = None;
-        let mut raw_refs = None;
-        let mut min_quality = None;
-        let mut open_quantity = None;
-        let mut source = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material"),
-                "rawRefs" => read::field(&mut map, &mut raw_refs, "rawRefs"),
-                "minQuality" => read::field(&mut map, &mut min_quality, "minQuality"),
-                "openQuantity" => {
-                    read::field(&mut map, &mut open_quantity, "openQuantity")
-                }
-                "source" => read::field(&mut map, &mut source, "source"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    MaterialDemand {
+        required {
+            material = "material", raw_refs = "rawRefs", min_quality = "minQuality",
+            open_quantity = "openQuantity", source = "source",
         }
-        let due = [
-            ("material", material.is_some()),
-            ("rawRefs", raw_refs.is_some()),
-            ("minQuality", min_quality.is_some()),
-            ("openQuantity", open_quantity.is_some()),
-            ("source", source.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(raw_refs),
-            Some(min_quality),
-            Some(open_quantity),
-            Some(source),
-        ) = (material, raw_refs, min_quality, open_quantity, source) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            material,
-            raw_refs,
-            min_quality,
-            open_quantity,
-            source,
-            extra,
-        })
+        nested { material = "material", raw_refs = "rawRefs", open_quantity = "openQuantity" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MaterialDemand);
-
-impl Serialize for MaterialDemand {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("material", &self.material);
-        members.entry("rawRefs", &self.raw_refs);
-        members.entry("minQuality", &self.min_quality);
-        members.entry("openQuantity", &self.open_quantity);
-        members.entry("source", &self.source);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MaterialDemand {
-    /// Starts a builder: set the members, then [`build`](MaterialDemandBuilder::build).
-    pub fn builder() -> MaterialDemandBuilder {
-        MaterialDemandBuilder::default()
-    }
-}
-
-/// Builds a [`MaterialDemand`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MaterialDemandBuilder {
-    material: Option<KeyedItemRef>,
-    raw_refs: Option<Vec<ItemRef>>,
-    min_quality: Option<Quality>,
-    open_quantity: Option<Quantity>,
-    source: Option<DemandSource>,
-    extra: Map<Json>,
-}
-
-impl MaterialDemandBuilder {
-    /// The material.
-    pub fn material(mut self, value: impl Into<KeyedItemRef>) -> Self {
-        self.material = Some(value.into());
-        self
-    }
-
-    /// Raw ores that refine into the material, by name.
-    ///
-    /// Limits: at most 20 entries.
-    pub fn raw_refs(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<ItemRef>>,
-    ) -> Self {
-        self.raw_refs = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The least quality that counts: 650 for a good-quality requirement, otherwise 0.
-    pub fn min_quality(mut self, value: impl Into<Quality>) -> Self {
-        self.min_quality = Some(value.into());
-        self
-    }
-
-    /// What the orders require, minus the stock of at least `minQuality` already booked to them.
-    pub fn open_quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.open_quantity = Some(value.into());
-        self
-    }
-
-    /// What kind of order it comes from.
-    pub fn source(mut self, value: impl Into<DemandSource>) -> Self {
-        self.source = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MaterialDemand, Violations> {
-        let given = [
-            ("material", self.material.is_some()),
-            ("rawRefs", self.raw_refs.is_some()),
-            ("minQuality", self.min_quality.is_some()),
-            ("openQuantity", self.open_quantity.is_some()),
-            ("source", self.source.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(raw_refs),
-            Some(min_quality),
-            Some(open_quantity),
-            Some(source),
-        ) = (
-            self.material,
-            self.raw_refs,
-            self.min_quality,
-            self.open_quantity,
-            self.source,
-        ) else {
-            return Err(contract::missing(MaterialDemand::VALIDATOR, &given));
-        };
-        let value = MaterialDemand {
-            material,
-            raw_refs,
-            min_quality,
-            open_quantity,
-            source,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MaterialDemand MaterialDemandBuilder {
+        required {
+            material: one KeyedItemRef = "material", raw_refs: list Vec<ItemRef> = "rawRefs",
+            min_quality: one Quality = "minQuality", open_quantity: one Quantity = "openQuantity",
+            source: one DemandSource = "source",
+        }
     }
 }
 
@@ -458,13 +140,7 @@ impl Contract for MaterialDemand {
         self.material.is_valid() && self.raw_refs.len() <= 20
             && self.raw_refs.iter().all(|value| value.is_valid())
             && self.min_quality.is_valid() && self.open_quantity.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.material.report_undeclared(&at.key("material"), found);
-        found.elements(&at.key("rawRefs"), &self.raw_refs);
-        self.open_quantity.report_undeclared(&at.key("openQuantity"), found);
+            && self.source.is_valid()
     }
 }
 
@@ -473,7 +149,7 @@ impl Contract for MaterialDemand {
 /// Open demand of the member's units, summed over job orders and anonymised. Internal data of the member's organisation: keep a copy at most 7 days, outside synchronised folders, backups and diagnostics, and never forward it. An item order appears twice, as an item line and as `item-order` material lines: count one or the other.
 ///
 /// Schema: `org-demand.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgDemand {
     /// When the server computed this answer.
     pub updated_at: Timestamp,
@@ -491,148 +167,29 @@ pub struct OrgDemand {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgDemand {
-    const EXPECTING: &'static str = "an object (OrgDemand)";
+::contract_runtime::object! {
+    OrgDemand {
+        required { updated_at = "updatedAt", materials = "materials", items = "items" }
+        optional { reason = "reason" }
+        nested { materials = "materials", items = "items" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut updated_at = None;
-        let mut materials = None;
-        let mut items = None;
-        let mut reason = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "updatedAt" => read::field(&mut map, &mut updated_at, "updatedAt"),
-                "materials" => read::field(&mut map, &mut materials, "materials"),
-                "items" => read::field(&mut map, &mut items, "items"),
-                "reason" => read::field(&mut map, &mut reason, "reason"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    OrgDemand OrgDemandBuilder {
+        required {
+            updated_at: one Timestamp = "updatedAt",
+            materials: list Vec<MaterialDemand> = "materials",
+            items: list Vec<ItemDemand> = "items",
         }
-        let due = [
-            ("updatedAt", updated_at.is_some()),
-            ("materials", materials.is_some()),
-            ("items", items.is_some()),
-        ];
-        let (Some(updated_at), Some(materials), Some(items)) = (
-            updated_at,
-            materials,
-            items,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            updated_at,
-            materials,
-            items,
-            reason,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(OrgDemand);
-
-impl Serialize for OrgDemand {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("updatedAt", &self.updated_at);
-        members.entry("materials", &self.materials);
-        members.entry("items", &self.items);
-        members.optional("reason", &self.reason);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgDemand {
-    /// Starts a builder: set the members, then [`build`](OrgDemandBuilder::build).
-    pub fn builder() -> OrgDemandBuilder {
-        OrgDemandBuilder::default()
-    }
-}
-
-/// Builds a [`OrgDemand`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgDemandBuilder {
-    updated_at: Option<Timestamp>,
-    materials: Option<Vec<MaterialDemand>>,
-    items: Option<Vec<ItemDemand>>,
-    reason: Option<DemandReason>,
-    extra: Map<Json>,
-}
-
-impl OrgDemandBuilder {
-    /// When the server computed this answer.
-    pub fn updated_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.updated_at = Some(value.into());
-        self
-    }
-
-    /// Open demand for materials.
-    ///
-    /// Limits: at most 5000 entries.
-    pub fn materials(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MaterialDemand>>,
-    ) -> Self {
-        self.materials = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Open demand for items.
-    ///
-    /// Limits: at most 5000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<ItemDemand>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Why the demand is withheld; both lists are empty then. Absent when it is not.
-    pub fn reason(mut self, value: impl Into<DemandReason>) -> Self {
-        self.reason = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgDemand, Violations> {
-        let given = [
-            ("updatedAt", self.updated_at.is_some()),
-            ("materials", self.materials.is_some()),
-            ("items", self.items.is_some()),
-        ];
-        let (Some(updated_at), Some(materials), Some(items)) = (
-            self.updated_at,
-            self.materials,
-            self.items,
-        ) else {
-            return Err(contract::missing(OrgDemand::VALIDATOR, &given));
-        };
-        let value = OrgDemand {
-            updated_at,
-            materials,
-            items,
-            reason: self.reason,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+        optional { reason: one DemandReason = "reason" }
     }
 }
 
 impl Contract for OrgDemand {
     const VALIDATOR: Validator = schemas::validator(349);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.updated_at.is_valid() && self.materials.len() <= 5000
             && self.materials.iter().all(|value| value.is_valid())
@@ -641,11 +198,5 @@ impl Contract for OrgDemand {
             && self.reason.as_ref().is_none_or(|value| value.is_valid())
             && (self.reason.is_none()
                 || self.materials.is_empty() && self.items.is_empty())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("materials"), &self.materials);
-        found.elements(&at.key("items"), &self.items);
     }
 }

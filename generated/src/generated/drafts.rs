@@ -2,16 +2,10 @@
 
 //! Drafts that the member confirms in a browser, and the offline file.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Secret, Undeclared, contract,
-    read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number, Secret};
 use super::{schemas, shared::{Extensions, ItemRef, Provenance, Quality, Timestamp}};
 
 /// Blueprint draft.
@@ -19,10 +13,10 @@ use super::{schemas, shared::{Extensions, ItemRef, Provenance, Quality, Timestam
 /// Blueprints that the member reviews and confirms in the web application's blueprint import: an envelope that states its version.
 ///
 /// Schema: `blueprint-draft.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlueprintDraft {
     /// What the file holds.
-    pub format: String,
+    pub format: EnvelopeFormat,
     /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
     ///
     /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
@@ -41,156 +35,27 @@ pub struct BlueprintDraft {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BlueprintDraft {
-    const EXPECTING: &'static str = "an object (BlueprintDraft)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut format = None;
-        let mut format_version = None;
-        let mut generator = None;
-        let mut generated_at = None;
-        let mut items = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "format" => read::field(&mut map, &mut format, "format"),
-                "formatVersion" => {
-                    read::field(&mut map, &mut format_version, "formatVersion")
-                }
-                "generator" => read::field(&mut map, &mut generator, "generator"),
-                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt"),
-                "items" => read::field(&mut map, &mut items, "items"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    BlueprintDraft {
+        required { format = "format", format_version = "formatVersion", items = "items" }
+        optional {
+            generator = "generator", generated_at = "generatedAt", extensions = "extensions",
         }
-        let due = [
-            ("format", format.is_some()),
-            ("formatVersion", format_version.is_some()),
-            ("items", items.is_some()),
-        ];
-        let (Some(format), Some(format_version), Some(items)) = (
-            format,
-            format_version,
-            items,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            format,
-            format_version,
-            generator,
-            generated_at,
-            items,
-            extensions,
-            extra,
-        })
+        nested { generator = "generator", items = "items" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(BlueprintDraft);
-
-impl Serialize for BlueprintDraft {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("format", &self.format);
-        members.entry("formatVersion", &self.format_version);
-        members.optional("generator", &self.generator);
-        members.optional("generatedAt", &self.generated_at);
-        members.entry("items", &self.items);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl BlueprintDraft {
-    /// Starts a builder: set the members, then [`build`](BlueprintDraftBuilder::build).
-    pub fn builder() -> BlueprintDraftBuilder {
-        BlueprintDraftBuilder::default()
-    }
-}
-
-/// Builds a [`BlueprintDraft`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BlueprintDraftBuilder {
-    format: Option<String>,
-    format_version: Option<String>,
-    generator: Option<GeneratorInfo>,
-    generated_at: Option<Timestamp>,
-    items: Option<Vec<EnvelopeItem>>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl BlueprintDraftBuilder {
-    /// What the file holds.
-    pub fn format(mut self, value: impl Into<String>) -> Self {
-        self.format = Some(value.into());
-        self
-    }
-
-    /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
-    ///
-    /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
-    pub fn format_version(mut self, value: impl Into<String>) -> Self {
-        self.format_version = Some(value.into());
-        self
-    }
-
-    /// What wrote the file.
-    pub fn generator(mut self, value: impl Into<GeneratorInfo>) -> Self {
-        self.generator = Some(value.into());
-        self
-    }
-
-    /// When the file was written.
-    pub fn generated_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.generated_at = Some(value.into());
-        self
-    }
-
-    /// The blueprints.
-    ///
-    /// Limits: at most 2000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<EnvelopeItem>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Data of others about this file.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BlueprintDraft, Violations> {
-        let given = [
-            ("formatVersion", self.format_version.is_some()),
-            ("items", self.items.is_some()),
-        ];
-        let (Some(format_version), Some(items)) = (self.format_version, self.items) else {
-            return Err(contract::missing(BlueprintDraft::VALIDATOR, &given));
-        };
-        let value = BlueprintDraft {
-            format: self.format.unwrap_or_else(|| "svc.blueprints".to_owned()),
-            format_version,
-            generator: self.generator,
-            generated_at: self.generated_at,
-            items,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    BlueprintDraft BlueprintDraftBuilder {
+        required {
+            format_version: one String = "formatVersion", items: list Vec<EnvelopeItem> = "items",
+        }
+        optional {
+            generator: one GeneratorInfo = "generator", generated_at: one Timestamp = "generatedAt",
+            extensions: one Extensions = "extensions",
+        }
+        constant { format: one EnvelopeFormat = "format" or EnvelopeFormat::SvcBlueprints }
     }
 }
 
@@ -198,7 +63,7 @@ impl Contract for BlueprintDraft {
     const VALIDATOR: Validator = schemas::validator(54);
 
     fn is_valid(&self) -> bool {
-        self.format == "svc.blueprints" && char_count_at_most(&self.format_version, 16)
+        char_count_at_most(&self.format_version, 16)
             && schemas::PATTERN_1.is_match(&self.format_version)
             && self.generator.as_ref().is_none_or(|value| value.is_valid())
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
@@ -206,82 +71,28 @@ impl Contract for BlueprintDraft {
             && self.items.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.generator {
-            value.report_undeclared(&at.key("generator"), found);
-        }
-        found.elements(&at.key("items"), &self.items);
-    }
 }
 
-/// Kind of a draft. Kinds may be added: keep an unknown one as text.
-///
-/// Schema: `draft-result.schema.json#/$defs/draftKind`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DraftKind {
-    /// `BLUEPRINT`
-    Blueprint,
-    /// `REFINERY`
-    Refinery,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl DraftKind {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[Self::Blueprint, Self::Refinery];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Blueprint => "BLUEPRINT",
-            Self::Refinery => "REFINERY",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "BLUEPRINT" => Self::Blueprint,
-                "REFINERY" => Self::Refinery,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// Kind of a draft. Kinds may be added: keep an unknown one as text.
+    ///
+    /// Schema: `draft-result.schema.json#/$defs/draftKind`.
+    pub enum DraftKind {
+        Blueprint = "BLUEPRINT",
+        Refinery = "REFINERY",
     }
 }
-
-::contract_runtime::open_enum!(DraftKind);
 
 impl Contract for DraftKind {
     const VALIDATOR: Validator = schemas::validator(265);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                matches!(text, "BLUEPRINT" | "REFINERY")
-                    || char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_4.is_match(text)
+                char_count_at_least(text, 3) && char_count_at_most(text, 64)
+                    && schemas::PATTERN_4.is_match(text)
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Draft result.
@@ -289,7 +100,7 @@ impl Contract for DraftKind {
 /// A staged draft. It works once and for 30 minutes; at most ten drafts of a client are live per member. To stage again, use a new `Idempotency-Key`.
 ///
 /// Schema: `draft-result.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftResult {
     /// Open it in the member's browser for review and confirmation.
     pub frontend_url: FrontendUrl,
@@ -301,116 +112,19 @@ pub struct DraftResult {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for DraftResult {
-    const EXPECTING: &'static str = "an object (DraftResult)";
+::contract_runtime::object! {
+    DraftResult {
+        required { frontend_url = "frontendUrl", handoff_id = "handoffId", kind = "kind" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut frontend_url = None;
-        let mut handoff_id = None;
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "frontendUrl" => read::field(&mut map, &mut frontend_url, "frontendUrl"),
-                "handoffId" => read::field(&mut map, &mut handoff_id, "handoffId"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    DraftResult DraftResultBuilder {
+        required {
+            frontend_url: one FrontendUrl = "frontendUrl", handoff_id: one HandoffId = "handoffId",
+            kind: one DraftKind = "kind",
         }
-        let due = [
-            ("frontendUrl", frontend_url.is_some()),
-            ("handoffId", handoff_id.is_some()),
-            ("kind", kind.is_some()),
-        ];
-        let (Some(frontend_url), Some(handoff_id), Some(kind)) = (
-            frontend_url,
-            handoff_id,
-            kind,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            frontend_url,
-            handoff_id,
-            kind,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(DraftResult);
-
-impl Serialize for DraftResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("frontendUrl", &self.frontend_url);
-        members.entry("handoffId", &self.handoff_id);
-        members.entry("kind", &self.kind);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl DraftResult {
-    /// Starts a builder: set the members, then [`build`](DraftResultBuilder::build).
-    pub fn builder() -> DraftResultBuilder {
-        DraftResultBuilder::default()
-    }
-}
-
-/// Builds a [`DraftResult`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct DraftResultBuilder {
-    frontend_url: Option<FrontendUrl>,
-    handoff_id: Option<HandoffId>,
-    kind: Option<DraftKind>,
-    extra: Map<Json>,
-}
-
-impl DraftResultBuilder {
-    /// Open it in the member's browser for review and confirmation.
-    pub fn frontend_url(mut self, value: impl Into<FrontendUrl>) -> Self {
-        self.frontend_url = Some(value.into());
-        self
-    }
-
-    /// The handoff that the link leads to.
-    pub fn handoff_id(mut self, value: impl Into<HandoffId>) -> Self {
-        self.handoff_id = Some(value.into());
-        self
-    }
-
-    /// What was staged.
-    pub fn kind(mut self, value: impl Into<DraftKind>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<DraftResult, Violations> {
-        let given = [
-            ("frontendUrl", self.frontend_url.is_some()),
-            ("handoffId", self.handoff_id.is_some()),
-            ("kind", self.kind.is_some()),
-        ];
-        let (Some(frontend_url), Some(handoff_id), Some(kind)) = (
-            self.frontend_url,
-            self.handoff_id,
-            self.kind,
-        ) else {
-            return Err(contract::missing(DraftResult::VALIDATOR, &given));
-        };
-        let value = DraftResult {
-            frontend_url,
-            handoff_id,
-            kind,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -421,10 +135,6 @@ impl Contract for DraftResult {
         self.frontend_url.is_valid() && self.handoff_id.is_valid()
             && self.kind.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Envelope.
@@ -432,10 +142,10 @@ impl Contract for DraftResult {
 /// Blueprints in a file, or in the body of a draft. It carries no handle, player name, folder or file path. The web import takes files up to 8 MiB, reads only `format`, `formatVersion` and the `ref` and `acquiredAt` of the items, and ignores everything else, whatever it holds; the draft route checks this schema.
 ///
 /// Schema: `envelope.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// What the file holds.
-    pub format: String,
+    pub format: EnvelopeFormat,
     /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
     ///
     /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
@@ -454,145 +164,27 @@ pub struct Envelope {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Envelope {
-    const EXPECTING: &'static str = "an object (Envelope)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut format = None;
-        let mut format_version = None;
-        let mut generator = None;
-        let mut generated_at = None;
-        let mut items = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "format" => read::field(&mut map, &mut format, "format"),
-                "formatVersion" => {
-                    read::field(&mut map, &mut format_version, "formatVersion")
-                }
-                "generator" => read::field(&mut map, &mut generator, "generator"),
-                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt"),
-                "items" => read::field(&mut map, &mut items, "items"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Envelope {
+        required { format = "format", items = "items" }
+        optional {
+            format_version = "formatVersion", generator = "generator", generated_at = "generatedAt",
+            extensions = "extensions",
         }
-        let due = [("format", format.is_some()), ("items", items.is_some())];
-        let (Some(format), Some(items)) = (format, items) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            format,
-            format_version,
-            generator,
-            generated_at,
-            items,
-            extensions,
-            extra,
-        })
+        nested { generator = "generator", items = "items" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Envelope);
-
-impl Serialize for Envelope {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("format", &self.format);
-        members.optional("formatVersion", &self.format_version);
-        members.optional("generator", &self.generator);
-        members.optional("generatedAt", &self.generated_at);
-        members.entry("items", &self.items);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Envelope {
-    /// Starts a builder: set the members, then [`build`](EnvelopeBuilder::build).
-    pub fn builder() -> EnvelopeBuilder {
-        EnvelopeBuilder::default()
-    }
-}
-
-/// Builds a [`Envelope`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct EnvelopeBuilder {
-    format: Option<String>,
-    format_version: Option<String>,
-    generator: Option<GeneratorInfo>,
-    generated_at: Option<Timestamp>,
-    items: Option<Vec<EnvelopeItem>>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl EnvelopeBuilder {
-    /// What the file holds.
-    pub fn format(mut self, value: impl Into<String>) -> Self {
-        self.format = Some(value.into());
-        self
-    }
-
-    /// Write `1.0`. Every 1.x is read alike, as a later minor only adds optional fields; any other major is refused.
-    ///
-    /// Limits: at most 16 characters; matches `^1\.[0-9]+$`.
-    pub fn format_version(mut self, value: impl Into<String>) -> Self {
-        self.format_version = Some(value.into());
-        self
-    }
-
-    /// What wrote the file.
-    pub fn generator(mut self, value: impl Into<GeneratorInfo>) -> Self {
-        self.generator = Some(value.into());
-        self
-    }
-
-    /// When the file was written.
-    pub fn generated_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.generated_at = Some(value.into());
-        self
-    }
-
-    /// The blueprints.
-    ///
-    /// Limits: at most 2000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<EnvelopeItem>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Data of others about this file.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Envelope, Violations> {
-        let given = [("items", self.items.is_some())];
-        let (Some(items),) = (self.items,) else {
-            return Err(contract::missing(Envelope::VALIDATOR, &given));
-        };
-        let value = Envelope {
-            format: self.format.unwrap_or_else(|| "svc.blueprints".to_owned()),
-            format_version: self.format_version,
-            generator: self.generator,
-            generated_at: self.generated_at,
-            items,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Envelope EnvelopeBuilder {
+        required { items: list Vec<EnvelopeItem> = "items" }
+        optional {
+            format_version: one String = "formatVersion",
+            generator: one GeneratorInfo = "generator", generated_at: one Timestamp = "generatedAt",
+            extensions: one Extensions = "extensions",
+        }
+        constant { format: one EnvelopeFormat = "format" or EnvelopeFormat::SvcBlueprints }
     }
 }
 
@@ -600,35 +192,37 @@ impl Contract for Envelope {
     const VALIDATOR: Validator = schemas::validator(268);
 
     fn is_valid(&self) -> bool {
-        self.format == "svc.blueprints"
-            && self
-                .format_version
-                .as_ref()
-                .is_none_or(|value| {
-                    char_count_at_most(value, 16) && schemas::PATTERN_1.is_match(value)
-                }) && self.generator.as_ref().is_none_or(|value| value.is_valid())
+        self
+            .format_version
+            .as_ref()
+            .is_none_or(|value| {
+                char_count_at_most(value, 16) && schemas::PATTERN_1.is_match(value)
+            }) && self.generator.as_ref().is_none_or(|value| value.is_valid())
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
             && self.items.len() <= 2000
             && self.items.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.generator {
-            value.report_undeclared(&at.key("generator"), found);
-        }
-        found.elements(&at.key("items"), &self.items);
+::contract_runtime::closed_enum! {
+    /// What the file holds.
+    ///
+    /// Schema: `envelope.schema.json#/properties/format`.
+    pub enum EnvelopeFormat {
+        SvcBlueprints = "svc.blueprints",
     }
 }
+
+::contract_runtime::contract!(EnvelopeFormat = schemas::validator(269));
 
 /// One blueprint.
 ///
 /// Schema: `envelope.schema.json#/$defs/envelopeItem`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnvelopeItem {
     /// The product, of the kind `BLUEPRINT`.
-    pub r#ref: ItemRef,
+    pub ref_: ItemRef,
     /// When the member got it, when known. Of a blueprint sent twice the earlier counts.
     pub acquired_at: Option<Timestamp>,
     /// Where it was learnt from. Not read: what is taken over is recorded as `import`.
@@ -639,109 +233,24 @@ pub struct EnvelopeItem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for EnvelopeItem {
-    const EXPECTING: &'static str = "an object (EnvelopeItem)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#ref = None;
-        let mut acquired_at = None;
-        let mut provenance = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                "acquiredAt" => read::field(&mut map, &mut acquired_at, "acquiredAt"),
-                "provenance" => read::field(&mut map, &mut provenance, "provenance"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    EnvelopeItem {
+        required { ref_ = "ref" }
+        optional {
+            acquired_at = "acquiredAt", provenance = "provenance", extensions = "extensions",
         }
-        let r#ref = read::required(r#ref, "ref")?;
-        Ok(Self {
-            r#ref,
-            acquired_at,
-            provenance,
-            extensions,
-            extra,
-        })
+        nested { ref_ = "ref", provenance = "provenance" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(EnvelopeItem);
-
-impl Serialize for EnvelopeItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ref", &self.r#ref);
-        members.optional("acquiredAt", &self.acquired_at);
-        members.optional("provenance", &self.provenance);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl EnvelopeItem {
-    /// Starts a builder: set the members, then [`build`](EnvelopeItemBuilder::build).
-    pub fn builder() -> EnvelopeItemBuilder {
-        EnvelopeItemBuilder::default()
-    }
-}
-
-/// Builds a [`EnvelopeItem`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct EnvelopeItemBuilder {
-    r#ref: Option<ItemRef>,
-    acquired_at: Option<Timestamp>,
-    provenance: Option<Provenance>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl EnvelopeItemBuilder {
-    /// The product, of the kind `BLUEPRINT`.
-    pub fn r#ref(mut self, value: impl Into<ItemRef>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// When the member got it, when known. Of a blueprint sent twice the earlier counts.
-    pub fn acquired_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.acquired_at = Some(value.into());
-        self
-    }
-
-    /// Where it was learnt from. Not read: what is taken over is recorded as `import`.
-    pub fn provenance(mut self, value: impl Into<Provenance>) -> Self {
-        self.provenance = Some(value.into());
-        self
-    }
-
-    /// Data of others about this blueprint.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<EnvelopeItem, Violations> {
-        let given = [("ref", self.r#ref.is_some())];
-        let (Some(r#ref),) = (self.r#ref,) else {
-            return Err(contract::missing(EnvelopeItem::VALIDATOR, &given));
-        };
-        let value = EnvelopeItem {
-            r#ref,
-            acquired_at: self.acquired_at,
-            provenance: self.provenance,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    EnvelopeItem EnvelopeItemBuilder {
+        required { ref_: one ItemRef = "ref" }
+        optional {
+            acquired_at: one Timestamp = "acquiredAt", provenance: one Provenance = "provenance",
+            extensions: one Extensions = "extensions",
+        }
     }
 }
 
@@ -749,27 +258,19 @@ impl Contract for EnvelopeItem {
     const VALIDATOR: Validator = schemas::validator(279);
 
     fn is_valid(&self) -> bool {
-        self.r#ref.is_valid()
+        self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.r#ref.report_undeclared(&at.key("ref"), found);
-        if let Some(value) = &self.provenance {
-            value.report_undeclared(&at.key("provenance"), found);
-        }
     }
 }
 
 /// A link that works once. A secret: never log or share it.
 ///
-/// Limits: at most 2048 characters; matches `^https?://`.
+/// Limits: at most 2048 characters; format `uri`; matches `^https?://`.
 ///
 /// Schema: `draft-result.schema.json#/$defs/frontendUrl`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontendUrl(pub(super) Secret);
 
 impl FrontendUrl {
@@ -786,14 +287,12 @@ impl Contract for FrontendUrl {
         char_count_at_most(self.0.expose(), 2048)
             && schemas::PATTERN_16.is_match(self.0.expose())
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// The program that wrote a file.
 ///
 /// Schema: `envelope.schema.json#/$defs/generatorInfo`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GeneratorInfo {
     /// Name of the program.
     ///
@@ -807,88 +306,16 @@ pub struct GeneratorInfo {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for GeneratorInfo {
-    const EXPECTING: &'static str = "an object (GeneratorInfo)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut version = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("name", name.is_some()), ("version", version.is_some())];
-        let (Some(name), Some(version)) = (name, version) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { name, version, extra })
+::contract_runtime::object! {
+    GeneratorInfo {
+        required { name = "name", version = "version" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(GeneratorInfo);
-
-impl Serialize for GeneratorInfo {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.entry("version", &self.version);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl GeneratorInfo {
-    /// Starts a builder: set the members, then [`build`](GeneratorInfoBuilder::build).
-    pub fn builder() -> GeneratorInfoBuilder {
-        GeneratorInfoBuilder::default()
-    }
-}
-
-/// Builds a [`GeneratorInfo`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct GeneratorInfoBuilder {
-    name: Option<String>,
-    version: Option<String>,
-    extra: Map<Json>,
-}
-
-impl GeneratorInfoBuilder {
-    /// Name of the program.
-    ///
-    /// Limits: 1 to 100 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Version of the program.
-    ///
-    /// Limits: 1 to 50 characters.
-    pub fn version(mut self, value: impl Into<String>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<GeneratorInfo, Violations> {
-        let given = [("name", self.name.is_some()), ("version", self.version.is_some())];
-        let (Some(name), Some(version)) = (self.name, self.version) else {
-            return Err(contract::missing(GeneratorInfo::VALIDATOR, &given));
-        };
-        let value = GeneratorInfo {
-            name,
-            version,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    GeneratorInfo GeneratorInfoBuilder {
+        required { name: one String = "name", version: one String = "version" }
     }
 }
 
@@ -899,10 +326,6 @@ impl Contract for GeneratorInfo {
         !self.name.is_empty() && char_count_at_most(&self.name, 100)
             && !self.version.is_empty() && char_count_at_most(&self.version, 50)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Id of a handoff. Opaque, and a secret: never log or share it.
@@ -910,7 +333,7 @@ impl Contract for GeneratorInfo {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `draft-result.schema.json#/$defs/handoffId`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoffId(pub(super) Secret);
 
 impl HandoffId {
@@ -929,70 +352,24 @@ impl Contract for HandoffId {
     fn is_valid(&self) -> bool {
         !self.0.expose().is_empty() && char_count_at_most(self.0.expose(), 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// Kind of a refinery panel. `SETUP`: an order being set up, the one kind that becomes a draft.
-///
-/// Schema: `refinery-draft.schema.json#/$defs/panelType`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PanelType {
-    /// `SETUP`
-    Setup,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl PanelType {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[Self::Setup];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Setup => "SETUP",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "SETUP" => Self::Setup,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// Kind of a refinery panel. `SETUP`: an order being set up, the one kind that becomes a draft.
+    ///
+    /// Schema: `refinery-draft.schema.json#/$defs/panelType`.
+    pub enum PanelType {
+        Setup = "SETUP",
     }
 }
-
-::contract_runtime::open_enum!(PanelType);
 
 impl Contract for PanelType {
     const VALIDATOR: Validator = schemas::validator(564);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
-            .is_none_or(|text| {
-                text == "SETUP" || !text.is_empty() && char_count_at_most(text, 32)
-            })
+            .is_none_or(|text| !text.is_empty() && char_count_at_most(text, 32))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Refinery draft.
@@ -1000,9 +377,11 @@ impl Contract for PanelType {
 /// Refinery orders read from screenshots, which the member reviews and confirms in the web application. Only the first becomes the draft; the review reports the others. A `schemaVersion` other than 1, no order, or a first order that is no `SETUP` panel is refused by content: `400 SCHEMA_INVALID` without `errors`.
 ///
 /// Schema: `refinery-draft.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RefineryDraft {
     /// Version of this format: 1.
+    ///
+    /// Limits: format `int64`.
     pub schema_version: i64,
     /// The orders. The first must be a `SETUP` panel.
     ///
@@ -1030,172 +409,28 @@ pub struct RefineryDraft {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RefineryDraft {
-    const EXPECTING: &'static str = "an object (RefineryDraft)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut schema_version = None;
-        let mut orders = None;
-        let mut tool = None;
-        let mut tool_version = None;
-        let mut model = None;
-        let mut client_language = None;
-        let mut generated_at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "schemaVersion" => {
-                    read::field(&mut map, &mut schema_version, "schemaVersion")
-                }
-                "orders" => read::field(&mut map, &mut orders, "orders"),
-                "tool" => read::field(&mut map, &mut tool, "tool"),
-                "toolVersion" => read::field(&mut map, &mut tool_version, "toolVersion"),
-                "model" => read::field(&mut map, &mut model, "model"),
-                "clientLanguage" => {
-                    read::field(&mut map, &mut client_language, "clientLanguage")
-                }
-                "generatedAt" => read::field(&mut map, &mut generated_at, "generatedAt"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    RefineryDraft {
+        required { schema_version = "schemaVersion", orders = "orders" }
+        optional {
+            tool = "tool", tool_version = "toolVersion", model = "model",
+            client_language = "clientLanguage", generated_at = "generatedAt",
         }
-        let due = [
-            ("schemaVersion", schema_version.is_some()),
-            ("orders", orders.is_some()),
-        ];
-        let (Some(schema_version), Some(orders)) = (schema_version, orders) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            schema_version,
-            orders,
-            tool,
-            tool_version,
-            model,
-            client_language,
-            generated_at,
-            extra,
-        })
+        nested { orders = "orders" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(RefineryDraft);
-
-impl Serialize for RefineryDraft {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("schemaVersion", &self.schema_version);
-        members.entry("orders", &self.orders);
-        members.optional("tool", &self.tool);
-        members.optional("toolVersion", &self.tool_version);
-        members.optional("model", &self.model);
-        members.optional("clientLanguage", &self.client_language);
-        members.optional("generatedAt", &self.generated_at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RefineryDraft {
-    /// Starts a builder: set the members, then [`build`](RefineryDraftBuilder::build).
-    pub fn builder() -> RefineryDraftBuilder {
-        RefineryDraftBuilder::default()
-    }
-}
-
-/// Builds a [`RefineryDraft`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RefineryDraftBuilder {
-    schema_version: Option<i64>,
-    orders: Option<Vec<RefineryOrder>>,
-    tool: Option<String>,
-    tool_version: Option<String>,
-    model: Option<String>,
-    client_language: Option<String>,
-    generated_at: Option<Timestamp>,
-    extra: Map<Json>,
-}
-
-impl RefineryDraftBuilder {
-    /// Version of this format: 1.
-    pub fn schema_version(mut self, value: impl Into<i64>) -> Self {
-        self.schema_version = Some(value.into());
-        self
-    }
-
-    /// The orders. The first must be a `SETUP` panel.
-    ///
-    /// Limits: at most 5 entries.
-    pub fn orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<RefineryOrder>>,
-    ) -> Self {
-        self.orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Name of the program that read the screenshots.
-    ///
-    /// Limits: at most 100 characters.
-    pub fn tool(mut self, value: impl Into<String>) -> Self {
-        self.tool = Some(value.into());
-        self
-    }
-
-    /// Version of the program.
-    ///
-    /// Limits: at most 50 characters.
-    pub fn tool_version(mut self, value: impl Into<String>) -> Self {
-        self.tool_version = Some(value.into());
-        self
-    }
-
-    /// Name of the recognition model.
-    ///
-    /// Limits: at most 100 characters.
-    pub fn model(mut self, value: impl Into<String>) -> Self {
-        self.model = Some(value.into());
-        self
-    }
-
-    /// Language of the game.
-    ///
-    /// Limits: at most 16 characters.
-    pub fn client_language(mut self, value: impl Into<String>) -> Self {
-        self.client_language = Some(value.into());
-        self
-    }
-
-    /// When the screenshots were read.
-    pub fn generated_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.generated_at = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RefineryDraft, Violations> {
-        let given = [
-            ("schemaVersion", self.schema_version.is_some()),
-            ("orders", self.orders.is_some()),
-        ];
-        let (Some(schema_version), Some(orders)) = (self.schema_version, self.orders)
-        else {
-            return Err(contract::missing(RefineryDraft::VALIDATOR, &given));
-        };
-        let value = RefineryDraft {
-            schema_version,
-            orders,
-            tool: self.tool,
-            tool_version: self.tool_version,
-            model: self.model,
-            client_language: self.client_language,
-            generated_at: self.generated_at,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    RefineryDraft RefineryDraftBuilder {
+        required {
+            schema_version: one i64 = "schemaVersion", orders: list Vec<RefineryOrder> = "orders",
+        }
+        optional {
+            tool: one String = "tool", tool_version: one String = "toolVersion",
+            model: one String = "model", client_language: one String = "clientLanguage",
+            generated_at: one Timestamp = "generatedAt",
+        }
     }
 }
 
@@ -1216,17 +451,12 @@ impl Contract for RefineryDraft {
                 .is_none_or(|value| char_count_at_most(value, 16))
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("orders"), &self.orders);
-    }
 }
 
 /// One row of a panel.
 ///
 /// Schema: `refinery-draft.schema.json#/$defs/refineryGood`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RefineryGood {
     /// Amount that goes in, as read.
     ///
@@ -1246,7 +476,7 @@ pub struct RefineryGood {
     pub quality: Option<Quality>,
     /// Position of the row in the panel, from 0.
     ///
-    /// Limits: at least 0.
+    /// Limits: at least 0; format `int64`.
     pub row_index: Option<i64>,
     /// How sure the reading of the row is.
     ///
@@ -1260,194 +490,31 @@ pub struct RefineryGood {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RefineryGood {
-    const EXPECTING: &'static str = "an object (RefineryGood)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut input_quantity = None;
-        let mut raw_material_name = None;
-        let mut refine = None;
-        let mut output_quantity = None;
-        let mut quality = None;
-        let mut row_index = None;
-        let mut confidence = None;
-        let mut source_image = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "inputQuantity" => {
-                    read::field(&mut map, &mut input_quantity, "inputQuantity")
-                }
-                "rawMaterialName" => {
-                    read::field(&mut map, &mut raw_material_name, "rawMaterialName")
-                }
-                "refine" => read::field(&mut map, &mut refine, "refine"),
-                "outputQuantity" => {
-                    read::field(&mut map, &mut output_quantity, "outputQuantity")
-                }
-                "quality" => read::field(&mut map, &mut quality, "quality"),
-                "rowIndex" => read::field(&mut map, &mut row_index, "rowIndex"),
-                "confidence" => read::field(&mut map, &mut confidence, "confidence"),
-                "sourceImage" => read::field(&mut map, &mut source_image, "sourceImage"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    RefineryGood {
+        required {
+            input_quantity = "inputQuantity", raw_material_name = "rawMaterialName",
+            refine = "refine",
         }
-        let due = [
-            ("inputQuantity", input_quantity.is_some()),
-            ("rawMaterialName", raw_material_name.is_some()),
-            ("refine", refine.is_some()),
-        ];
-        let (Some(input_quantity), Some(raw_material_name), Some(refine)) = (
-            input_quantity,
-            raw_material_name,
-            refine,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            input_quantity,
-            raw_material_name,
-            refine,
-            output_quantity,
-            quality,
-            row_index,
-            confidence,
-            source_image,
-            extra,
-        })
+        optional {
+            output_quantity = "outputQuantity", quality = "quality", row_index = "rowIndex",
+            confidence = "confidence", source_image = "sourceImage",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(RefineryGood);
-
-impl Serialize for RefineryGood {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("inputQuantity", &self.input_quantity);
-        members.entry("rawMaterialName", &self.raw_material_name);
-        members.entry("refine", &self.refine);
-        members.optional("outputQuantity", &self.output_quantity);
-        members.optional("quality", &self.quality);
-        members.optional("rowIndex", &self.row_index);
-        members.optional("confidence", &self.confidence);
-        members.optional("sourceImage", &self.source_image);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RefineryGood {
-    /// Starts a builder: set the members, then [`build`](RefineryGoodBuilder::build).
-    pub fn builder() -> RefineryGoodBuilder {
-        RefineryGoodBuilder::default()
-    }
-}
-
-/// Builds a [`RefineryGood`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RefineryGoodBuilder {
-    input_quantity: Option<Number>,
-    raw_material_name: Option<String>,
-    refine: Option<bool>,
-    output_quantity: Option<Number>,
-    quality: Option<Quality>,
-    row_index: Option<i64>,
-    confidence: Option<Number>,
-    source_image: Option<String>,
-    extra: Map<Json>,
-}
-
-impl RefineryGoodBuilder {
-    /// Amount that goes in, as read.
-    ///
-    /// Limits: at least 0.
-    pub fn input_quantity(mut self, value: impl Into<Number>) -> Self {
-        self.input_quantity = Some(value.into());
-        self
-    }
-
-    /// The raw material's name, as read.
-    ///
-    /// Limits: at most 255 characters.
-    pub fn raw_material_name(mut self, value: impl Into<String>) -> Self {
-        self.raw_material_name = Some(value.into());
-        self
-    }
-
-    /// The row is chosen for refining.
-    pub fn refine(mut self, value: impl Into<bool>) -> Self {
-        self.refine = Some(value.into());
-        self
-    }
-
-    /// Amount that comes out, as read.
-    ///
-    /// Limits: at least 0.
-    pub fn output_quantity(mut self, value: impl Into<Number>) -> Self {
-        self.output_quantity = Some(value.into());
-        self
-    }
-
-    /// The material's quality.
-    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
-        self.quality = Some(value.into());
-        self
-    }
-
-    /// Position of the row in the panel, from 0.
-    ///
-    /// Limits: at least 0.
-    pub fn row_index(mut self, value: impl Into<i64>) -> Self {
-        self.row_index = Some(value.into());
-        self
-    }
-
-    /// How sure the reading of the row is.
-    ///
-    /// Limits: 0 to 1.
-    pub fn confidence(mut self, value: impl Into<Number>) -> Self {
-        self.confidence = Some(value.into());
-        self
-    }
-
-    /// The `name` of the screenshot it was read from.
-    ///
-    /// Limits: at most 255 characters.
-    pub fn source_image(mut self, value: impl Into<String>) -> Self {
-        self.source_image = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RefineryGood, Violations> {
-        let given = [
-            ("inputQuantity", self.input_quantity.is_some()),
-            ("rawMaterialName", self.raw_material_name.is_some()),
-            ("refine", self.refine.is_some()),
-        ];
-        let (Some(input_quantity), Some(raw_material_name), Some(refine)) = (
-            self.input_quantity,
-            self.raw_material_name,
-            self.refine,
-        ) else {
-            return Err(contract::missing(RefineryGood::VALIDATOR, &given));
-        };
-        let value = RefineryGood {
-            input_quantity,
-            raw_material_name,
-            refine,
-            output_quantity: self.output_quantity,
-            quality: self.quality,
-            row_index: self.row_index,
-            confidence: self.confidence,
-            source_image: self.source_image,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    RefineryGood RefineryGoodBuilder {
+        required {
+            input_quantity: one Number = "inputQuantity",
+            raw_material_name: one String = "rawMaterialName", refine: one bool = "refine",
+        }
+        optional {
+            output_quantity: one Number = "outputQuantity", quality: one Quality = "quality",
+            row_index: one i64 = "rowIndex", confidence: one Number = "confidence",
+            source_image: one String = "sourceImage",
+        }
     }
 }
 
@@ -1469,16 +536,12 @@ impl Contract for RefineryGood {
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 255))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// One refinery order as its panel shows it.
 ///
 /// Schema: `refinery-draft.schema.json#/$defs/refineryOrder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RefineryOrder {
     /// The panel that was read.
     pub panel_type: PanelType,
@@ -1492,7 +555,7 @@ pub struct RefineryOrder {
     pub source_images: Vec<SourceImage>,
     /// How long the order takes, in minutes.
     ///
-    /// Limits: at least 0.
+    /// Limits: at least 0; format `int64`.
     pub duration_minutes: Option<i64>,
     /// What the order costs, in aUEC.
     ///
@@ -1528,270 +591,36 @@ pub struct RefineryOrder {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RefineryOrder {
-    const EXPECTING: &'static str = "an object (RefineryOrder)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut panel_type = None;
-        let mut goods = None;
-        let mut source_images = None;
-        let mut duration_minutes = None;
-        let mut expenses = None;
-        let mut layout_confidence = None;
-        let mut quoted = None;
-        let mut raw_in_manifest_total = None;
-        let mut raw_to_refine_total = None;
-        let mut raw_location_name = None;
-        let mut raw_method_name = None;
-        let mut total_yield_scu = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "panelType" => read::field(&mut map, &mut panel_type, "panelType"),
-                "goods" => read::field(&mut map, &mut goods, "goods"),
-                "sourceImages" => {
-                    read::field(&mut map, &mut source_images, "sourceImages")
-                }
-                "durationMinutes" => {
-                    read::field(&mut map, &mut duration_minutes, "durationMinutes")
-                }
-                "expenses" => read::field(&mut map, &mut expenses, "expenses"),
-                "layoutConfidence" => {
-                    read::field(&mut map, &mut layout_confidence, "layoutConfidence")
-                }
-                "quoted" => read::field(&mut map, &mut quoted, "quoted"),
-                "rawInManifestTotal" => {
-                    read::field(
-                        &mut map,
-                        &mut raw_in_manifest_total,
-                        "rawInManifestTotal",
-                    )
-                }
-                "rawToRefineTotal" => {
-                    read::field(&mut map, &mut raw_to_refine_total, "rawToRefineTotal")
-                }
-                "rawLocationName" => {
-                    read::field(&mut map, &mut raw_location_name, "rawLocationName")
-                }
-                "rawMethodName" => {
-                    read::field(&mut map, &mut raw_method_name, "rawMethodName")
-                }
-                "totalYieldScu" => {
-                    read::field(&mut map, &mut total_yield_scu, "totalYieldScu")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    RefineryOrder {
+        required { panel_type = "panelType", goods = "goods", source_images = "sourceImages" }
+        optional {
+            duration_minutes = "durationMinutes", expenses = "expenses",
+            layout_confidence = "layoutConfidence", quoted = "quoted",
+            raw_in_manifest_total = "rawInManifestTotal", raw_to_refine_total = "rawToRefineTotal",
+            raw_location_name = "rawLocationName", raw_method_name = "rawMethodName",
+            total_yield_scu = "totalYieldScu",
         }
-        let due = [
-            ("panelType", panel_type.is_some()),
-            ("goods", goods.is_some()),
-            ("sourceImages", source_images.is_some()),
-        ];
-        let (Some(panel_type), Some(goods), Some(source_images)) = (
-            panel_type,
-            goods,
-            source_images,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            panel_type,
-            goods,
-            source_images,
-            duration_minutes,
-            expenses,
-            layout_confidence,
-            quoted,
-            raw_in_manifest_total,
-            raw_to_refine_total,
-            raw_location_name,
-            raw_method_name,
-            total_yield_scu,
-            extra,
-        })
+        nested { goods = "goods", source_images = "sourceImages" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(RefineryOrder);
-
-impl Serialize for RefineryOrder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("panelType", &self.panel_type);
-        members.entry("goods", &self.goods);
-        members.entry("sourceImages", &self.source_images);
-        members.optional("durationMinutes", &self.duration_minutes);
-        members.optional("expenses", &self.expenses);
-        members.optional("layoutConfidence", &self.layout_confidence);
-        members.optional("quoted", &self.quoted);
-        members.optional("rawInManifestTotal", &self.raw_in_manifest_total);
-        members.optional("rawToRefineTotal", &self.raw_to_refine_total);
-        members.optional("rawLocationName", &self.raw_location_name);
-        members.optional("rawMethodName", &self.raw_method_name);
-        members.optional("totalYieldScu", &self.total_yield_scu);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RefineryOrder {
-    /// Starts a builder: set the members, then [`build`](RefineryOrderBuilder::build).
-    pub fn builder() -> RefineryOrderBuilder {
-        RefineryOrderBuilder::default()
-    }
-}
-
-/// Builds a [`RefineryOrder`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RefineryOrderBuilder {
-    panel_type: Option<PanelType>,
-    goods: Option<Vec<RefineryGood>>,
-    source_images: Option<Vec<SourceImage>>,
-    duration_minutes: Option<i64>,
-    expenses: Option<Number>,
-    layout_confidence: Option<Number>,
-    quoted: Option<bool>,
-    raw_in_manifest_total: Option<Number>,
-    raw_to_refine_total: Option<Number>,
-    raw_location_name: Option<String>,
-    raw_method_name: Option<String>,
-    total_yield_scu: Option<Number>,
-    extra: Map<Json>,
-}
-
-impl RefineryOrderBuilder {
-    /// The panel that was read.
-    pub fn panel_type(mut self, value: impl Into<PanelType>) -> Self {
-        self.panel_type = Some(value.into());
-        self
-    }
-
-    /// The rows of the panel.
-    ///
-    /// Limits: 1 to 100 entries.
-    pub fn goods(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<RefineryGood>>,
-    ) -> Self {
-        self.goods = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The screenshots it was read from.
-    ///
-    /// Limits: 1 to 50 entries.
-    pub fn source_images(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<SourceImage>>,
-    ) -> Self {
-        self.source_images = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// How long the order takes, in minutes.
-    ///
-    /// Limits: at least 0.
-    pub fn duration_minutes(mut self, value: impl Into<i64>) -> Self {
-        self.duration_minutes = Some(value.into());
-        self
-    }
-
-    /// What the order costs, in aUEC.
-    ///
-    /// Limits: 0 to 1000000000.
-    pub fn expenses(mut self, value: impl Into<Number>) -> Self {
-        self.expenses = Some(value.into());
-        self
-    }
-
-    /// How sure the reading of the panel's layout is.
-    ///
-    /// Limits: 0 to 1.
-    pub fn layout_confidence(mut self, value: impl Into<Number>) -> Self {
-        self.layout_confidence = Some(value.into());
-        self
-    }
-
-    /// The panel shows a quote.
-    pub fn quoted(mut self, value: impl Into<bool>) -> Self {
-        self.quoted = Some(value.into());
-        self
-    }
-
-    /// Total of raw material in the manifest, as the panel shows it.
-    ///
-    /// Limits: at least 0.
-    pub fn raw_in_manifest_total(mut self, value: impl Into<Number>) -> Self {
-        self.raw_in_manifest_total = Some(value.into());
-        self
-    }
-
-    /// Total of raw material to refine, as the panel shows it.
-    ///
-    /// Limits: at least 0.
-    pub fn raw_to_refine_total(mut self, value: impl Into<Number>) -> Self {
-        self.raw_to_refine_total = Some(value.into());
-        self
-    }
-
-    /// The location's name, as read.
-    ///
-    /// Limits: at most 255 characters.
-    pub fn raw_location_name(mut self, value: impl Into<String>) -> Self {
-        self.raw_location_name = Some(value.into());
-        self
-    }
-
-    /// The refining method's name, as read.
-    ///
-    /// Limits: at most 255 characters.
-    pub fn raw_method_name(mut self, value: impl Into<String>) -> Self {
-        self.raw_method_name = Some(value.into());
-        self
-    }
-
-    /// Total yield in SCU, as the panel shows it.
-    ///
-    /// Limits: at least 0.
-    pub fn total_yield_scu(mut self, value: impl Into<Number>) -> Self {
-        self.total_yield_scu = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RefineryOrder, Violations> {
-        let given = [
-            ("panelType", self.panel_type.is_some()),
-            ("goods", self.goods.is_some()),
-            ("sourceImages", self.source_images.is_some()),
-        ];
-        let (Some(panel_type), Some(goods), Some(source_images)) = (
-            self.panel_type,
-            self.goods,
-            self.source_images,
-        ) else {
-            return Err(contract::missing(RefineryOrder::VALIDATOR, &given));
-        };
-        let value = RefineryOrder {
-            panel_type,
-            goods,
-            source_images,
-            duration_minutes: self.duration_minutes,
-            expenses: self.expenses,
-            layout_confidence: self.layout_confidence,
-            quoted: self.quoted,
-            raw_in_manifest_total: self.raw_in_manifest_total,
-            raw_to_refine_total: self.raw_to_refine_total,
-            raw_location_name: self.raw_location_name,
-            raw_method_name: self.raw_method_name,
-            total_yield_scu: self.total_yield_scu,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    RefineryOrder RefineryOrderBuilder {
+        required {
+            panel_type: one PanelType = "panelType", goods: list Vec<RefineryGood> = "goods",
+            source_images: list Vec<SourceImage> = "sourceImages",
+        }
+        optional {
+            duration_minutes: one i64 = "durationMinutes", expenses: one Number = "expenses",
+            layout_confidence: one Number = "layoutConfidence", quoted: one bool = "quoted",
+            raw_in_manifest_total: one Number = "rawInManifestTotal",
+            raw_to_refine_total: one Number = "rawToRefineTotal",
+            raw_location_name: one String = "rawLocationName",
+            raw_method_name: one String = "rawMethodName",
+            total_yield_scu: one Number = "totalYieldScu",
+        }
     }
 }
 
@@ -1832,18 +661,12 @@ impl Contract for RefineryOrder {
                 .is_none_or(|value| char_count_at_most(value, 255))
             && self.total_yield_scu.as_ref().is_none_or(|value| *value >= Number::int(0))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("goods"), &self.goods);
-        found.elements(&at.key("sourceImages"), &self.source_images);
-    }
 }
 
 /// A screenshot that was read. The image itself is not sent.
 ///
 /// Schema: `refinery-draft.schema.json#/$defs/sourceImage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceImage {
     /// A name for the screenshot, without folder.
     ///
@@ -1857,139 +680,33 @@ pub struct SourceImage {
     pub crop_mode: Option<String>,
     /// Width in pixels.
     ///
-    /// Limits: at least 1.
+    /// Limits: at least 1; format `int64`.
     pub width: Option<i64>,
     /// Height in pixels.
     ///
-    /// Limits: at least 1.
+    /// Limits: at least 1; format `int64`.
     pub height: Option<i64>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for SourceImage {
-    const EXPECTING: &'static str = "an object (SourceImage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut captured_at = None;
-        let mut crop_mode = None;
-        let mut width = None;
-        let mut height = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "capturedAt" => read::field(&mut map, &mut captured_at, "capturedAt"),
-                "cropMode" => read::field(&mut map, &mut crop_mode, "cropMode"),
-                "width" => read::field(&mut map, &mut width, "width"),
-                "height" => read::field(&mut map, &mut height, "height"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    SourceImage {
+        required { name = "name" }
+        optional {
+            captured_at = "capturedAt", crop_mode = "cropMode", width = "width", height = "height",
         }
-        let name = read::required(name, "name")?;
-        Ok(Self {
-            name,
-            captured_at,
-            crop_mode,
-            width,
-            height,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(SourceImage);
-
-impl Serialize for SourceImage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("capturedAt", &self.captured_at);
-        members.optional("cropMode", &self.crop_mode);
-        members.optional("width", &self.width);
-        members.optional("height", &self.height);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl SourceImage {
-    /// Starts a builder: set the members, then [`build`](SourceImageBuilder::build).
-    pub fn builder() -> SourceImageBuilder {
-        SourceImageBuilder::default()
-    }
-}
-
-/// Builds a [`SourceImage`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct SourceImageBuilder {
-    name: Option<String>,
-    captured_at: Option<Timestamp>,
-    crop_mode: Option<String>,
-    width: Option<i64>,
-    height: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl SourceImageBuilder {
-    /// A name for the screenshot, without folder.
-    ///
-    /// Limits: at most 255 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// When it was taken.
-    pub fn captured_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.captured_at = Some(value.into());
-        self
-    }
-
-    /// How it was cropped before reading.
-    ///
-    /// Limits: at most 32 characters.
-    pub fn crop_mode(mut self, value: impl Into<String>) -> Self {
-        self.crop_mode = Some(value.into());
-        self
-    }
-
-    /// Width in pixels.
-    ///
-    /// Limits: at least 1.
-    pub fn width(mut self, value: impl Into<i64>) -> Self {
-        self.width = Some(value.into());
-        self
-    }
-
-    /// Height in pixels.
-    ///
-    /// Limits: at least 1.
-    pub fn height(mut self, value: impl Into<i64>) -> Self {
-        self.height = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<SourceImage, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(SourceImage::VALIDATOR, &given));
-        };
-        let value = SourceImage {
-            name,
-            captured_at: self.captured_at,
-            crop_mode: self.crop_mode,
-            width: self.width,
-            height: self.height,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    SourceImage SourceImageBuilder {
+        required { name: one String = "name" }
+        optional {
+            captured_at: one Timestamp = "capturedAt", crop_mode: one String = "cropMode",
+            width: one i64 = "width", height: one i64 = "height",
+        }
     }
 }
 
@@ -2002,9 +719,5 @@ impl Contract for SourceImage {
             && self.crop_mode.as_ref().is_none_or(|value| char_count_at_most(value, 32))
             && self.width.as_ref().is_none_or(|value| *value >= 1)
             && self.height.as_ref().is_none_or(|value| *value >= 1)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,175 +2,35 @@
 
 //! Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
 
-/// Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
-///
-/// A value that the table does not have is kept as text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum OauthError {
-    /// The member has not decided yet; poll again after the interval.
+::contract_runtime::open_enum! {
+    /// Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
     ///
-    /// `authorization_pending`
-    AuthorizationPending,
-    /// Polled too fast; add 5 s to the interval for good.
-    ///
-    /// `slow_down`
-    SlowDown,
-    /// The member declined; ask again only when the member starts it.
-    ///
-    /// `access_denied`
-    AccessDenied,
-    /// The device code expired after 600 s; a new device authorization request when the member asks.
-    ///
-    /// `expired_token`
-    ExpiredToken,
-    /// The connection is over; delete the refresh token, and start a device login only when the member asks.
-    ///
-    /// `invalid_grant`
-    InvalidGrant,
-    /// Says nothing about the refresh token: keep it, fix the proof or the clock, and retry once with a new proof.
-    ///
-    /// `invalid_dpop_proof`
-    InvalidDpopProof,
-    /// Says nothing about the refresh token: keep it, fix the request, the proof or the clock, and retry once with a new proof.
-    ///
-    /// `invalid_request`
-    InvalidRequest,
-    /// Retry once with a new proof that carries the answer's DPoP-Nonce.
-    ///
-    /// `use_dpop_nonce`
-    UseDpopNonce,
-    /// The provider does not know the client id, or it is switched off; stop and tell the member. Says nothing about the refresh token: keep it.
-    ///
-    /// `invalid_client`
-    InvalidClient,
-    /// A scope that does not exist, that the client is not registered for, or on a refresh that was not granted; correct the request. Says nothing about the refresh token: keep it.
-    ///
-    /// `invalid_scope`
-    InvalidScope,
-    /// The provider has no such grant; correct the request. Says nothing about the refresh token: keep it.
-    ///
-    /// `unsupported_grant_type`
-    UnsupportedGrantType,
-    /// The client is not registered for this grant; stop and tell the member. Says nothing about the refresh token: keep it.
-    ///
-    /// `unauthorized_client`
-    UnauthorizedClient,
-    /// A value that the table does not have. Made by `from`, which never puts a known
-    /// value here.
-    #[non_exhaustive]
-    Unknown(Box<str>),
-}
-
-impl OauthError {
-    /// Every value of the table, in its order.
-    pub const ALL: &'static [Self] = &[
-        Self::AuthorizationPending,
-        Self::SlowDown,
-        Self::AccessDenied,
-        Self::ExpiredToken,
-        Self::InvalidGrant,
-        Self::InvalidDpopProof,
-        Self::InvalidRequest,
-        Self::UseDpopNonce,
-        Self::InvalidClient,
-        Self::InvalidScope,
-        Self::UnsupportedGrantType,
-        Self::UnauthorizedClient,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::AuthorizationPending => "authorization_pending",
-            Self::SlowDown => "slow_down",
-            Self::AccessDenied => "access_denied",
-            Self::ExpiredToken => "expired_token",
-            Self::InvalidGrant => "invalid_grant",
-            Self::InvalidDpopProof => "invalid_dpop_proof",
-            Self::InvalidRequest => "invalid_request",
-            Self::UseDpopNonce => "use_dpop_nonce",
-            Self::InvalidClient => "invalid_client",
-            Self::InvalidScope => "invalid_scope",
-            Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::UnauthorizedClient => "unauthorized_client",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// Whether the table has it.
-    #[must_use]
-    pub const fn is_known(&self) -> bool {
-        !matches!(self, Self::Unknown(_))
-    }
-}
-
-impl From<&str> for OauthError {
-    fn from(text: &str) -> Self {
-        match text {
-            "authorization_pending" => Self::AuthorizationPending,
-            "slow_down" => Self::SlowDown,
-            "access_denied" => Self::AccessDenied,
-            "expired_token" => Self::ExpiredToken,
-            "invalid_grant" => Self::InvalidGrant,
-            "invalid_dpop_proof" => Self::InvalidDpopProof,
-            "invalid_request" => Self::InvalidRequest,
-            "use_dpop_nonce" => Self::UseDpopNonce,
-            "invalid_client" => Self::InvalidClient,
-            "invalid_scope" => Self::InvalidScope,
-            "unsupported_grant_type" => Self::UnsupportedGrantType,
-            "unauthorized_client" => Self::UnauthorizedClient,
-            other => Self::Unknown(other.into()),
-        }
-    }
-}
-
-impl From<String> for OauthError {
-    fn from(text: String) -> Self {
-        Self::from(text.as_str())
-    }
-}
-
-impl ::std::str::FromStr for OauthError {
-    type Err = ::std::convert::Infallible;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        Ok(Self::from(text))
-    }
-}
-
-impl ::std::fmt::Display for OauthError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for OauthError {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for OauthError {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for OauthError {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+    /// A value that the table does not have is kept as text.
+    pub enum OauthError {
+        /// The member has not decided yet; poll again after the interval.
+        AuthorizationPending = "authorization_pending",
+        /// Polled too fast; add 5 s to the interval for good.
+        SlowDown = "slow_down",
+        /// The member declined; ask again only when the member starts it.
+        AccessDenied = "access_denied",
+        /// The device code expired after 600 s; a new device authorization request when the member asks.
+        ExpiredToken = "expired_token",
+        /// The connection is over; delete the refresh token, and start a device login only when the member asks.
+        InvalidGrant = "invalid_grant",
+        /// Says nothing about the refresh token: keep it, fix the proof or the clock, and retry once with a new proof.
+        InvalidDpopProof = "invalid_dpop_proof",
+        /// Says nothing about the refresh token: keep it, fix the request, the proof or the clock, and retry once with a new proof.
+        InvalidRequest = "invalid_request",
+        /// Retry once with a new proof that carries the answer's DPoP-Nonce.
+        UseDpopNonce = "use_dpop_nonce",
+        /// The provider does not know the client id, or it is switched off; stop and tell the member. Says nothing about the refresh token: keep it.
+        InvalidClient = "invalid_client",
+        /// A scope that does not exist, that the client is not registered for, or on a refresh that was not granted; correct the request. Says nothing about the refresh token: keep it.
+        InvalidScope = "invalid_scope",
+        /// The provider has no such grant; correct the request. Says nothing about the refresh token: keep it.
+        UnsupportedGrantType = "unsupported_grant_type",
+        /// The client is not registered for this grant; stop and tell the member. Says nothing about the refresh token: keep it.
+        UnauthorizedClient = "unauthorized_client",
     }
 }
 
@@ -292,109 +152,17 @@ impl OauthError {
     }
 }
 
-/// The values of `action`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LoginAction {
-    /// `poll-again`
-    PollAgain,
-    /// `poll-slower`
-    PollSlower,
-    /// `stop-login`
-    StopLogin,
-    /// `restart-login`
-    RestartLogin,
-    /// `end-connection`
-    EndConnection,
-    /// `fix-and-retry-once`
-    FixAndRetryOnce,
-    /// `retry-with-nonce`
-    RetryWithNonce,
-    /// `stop-client`
-    StopClient,
-    /// `bug`
-    Bug,
-}
-
-impl LoginAction {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::PollAgain,
-        Self::PollSlower,
-        Self::StopLogin,
-        Self::RestartLogin,
-        Self::EndConnection,
-        Self::FixAndRetryOnce,
-        Self::RetryWithNonce,
-        Self::StopClient,
-        Self::Bug,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PollAgain => "poll-again",
-            Self::PollSlower => "poll-slower",
-            Self::StopLogin => "stop-login",
-            Self::RestartLogin => "restart-login",
-            Self::EndConnection => "end-connection",
-            Self::FixAndRetryOnce => "fix-and-retry-once",
-            Self::RetryWithNonce => "retry-with-nonce",
-            Self::StopClient => "stop-client",
-            Self::Bug => "bug",
-        }
-    }
-}
-
-impl ::std::str::FromStr for LoginAction {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "poll-again" => Ok(Self::PollAgain),
-            "poll-slower" => Ok(Self::PollSlower),
-            "stop-login" => Ok(Self::StopLogin),
-            "restart-login" => Ok(Self::RestartLogin),
-            "end-connection" => Ok(Self::EndConnection),
-            "fix-and-retry-once" => Ok(Self::FixAndRetryOnce),
-            "retry-with-nonce" => Ok(Self::RetryWithNonce),
-            "stop-client" => Ok(Self::StopClient),
-            "bug" => Ok(Self::Bug),
-            _ => Err(::contract_runtime::contract::UnknownValue("LoginAction")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for LoginAction {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for LoginAction {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for LoginAction {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for LoginAction {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The values of `action`.
+    pub enum LoginAction {
+        PollAgain = "poll-again",
+        PollSlower = "poll-slower",
+        StopLogin = "stop-login",
+        RestartLogin = "restart-login",
+        EndConnection = "end-connection",
+        FixAndRetryOnce = "fix-and-retry-once",
+        RetryWithNonce = "retry-with-nonce",
+        StopClient = "stop-client",
+        Bug = "bug",
     }
 }

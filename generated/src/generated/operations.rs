@@ -1007,205 +1007,89 @@ pub const TABLE: Operations = Operations::new(
     &[0, 4, 3, 2, 5, 6, 16, 17, 1, 15, 11, 9, 10, 7, 8, 18, 12, 14, 13, 19],
 );
 
-/// The operations, by `operationId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationId {
-    /// Read the service document.
-    ///
-    /// `GET /exchange/v1`
-    ServiceDocument,
-    /// Label this installation.
-    ///
-    /// `POST /exchange/v1/me/installation`
-    InstallationLabel,
-    /// Check a game-account handle.
-    ///
-    /// `POST /exchange/v1/me/account-check`
-    AccountCheck,
-    /// Resolve references to catalogue entries.
-    ///
-    /// `POST /exchange/v1/catalog/resolve`
-    CatalogResolve,
-    /// List the warehouse locations.
-    ///
-    /// `GET /exchange/v1/catalog/locations`
-    CatalogLocations,
-    /// Read the member's blueprints.
-    ///
-    /// `GET /exchange/v1/me/blueprints`
-    BlueprintsRead,
-    /// Change the member's blueprints.
-    ///
-    /// `POST /exchange/v1/me/blueprints/changes`
-    BlueprintsWrite,
-    /// Read the member's stock.
-    ///
-    /// `GET /exchange/v1/me/stock`
-    StockRead,
-    /// Change the member's stock.
-    ///
-    /// `POST /exchange/v1/me/stock/changes`
-    StockWrite,
-    /// Read the member's ships.
-    ///
-    /// `GET /exchange/v1/me/ships`
-    ShipsRead,
-    /// Change the member's ships.
-    ///
-    /// `POST /exchange/v1/me/ships/changes`
-    ShipsWrite,
-    /// List the member's org units.
-    ///
-    /// `GET /exchange/v1/me/org-units`
-    OrgUnitsRead,
-    /// Read the shared stock of the member's org units.
-    ///
-    /// `GET /exchange/v1/org-stock`
-    OrgStockRead,
-    /// Read the roster of an org unit.
-    ///
-    /// `GET /exchange/v1/org-stock/members`
-    OrgStockMembers,
-    /// Change the shared stock of an org unit.
-    ///
-    /// `POST /exchange/v1/org-stock/changes`
-    OrgStockWrite,
-    /// Read the open demand of the member's org units.
-    ///
-    /// `GET /exchange/v1/me/org-demand`
-    DemandRead,
-    /// Stage a blueprint import.
-    ///
-    /// `POST /exchange/v1/me/drafts/blueprints`
-    DraftsBlueprints,
-    /// Stage a refinery order.
-    ///
-    /// `POST /exchange/v1/me/drafts/refinery-orders`
-    DraftsRefinery,
-    /// Read this document.
-    ///
-    /// `GET /exchange/v1/openapi.json`
-    ContractOpenapi,
-    /// Read a schema file.
-    ///
-    /// `GET /exchange/v1/schemas/{name}.schema.json`
-    ContractSchema,
-}
-
-impl OperationId {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::ServiceDocument,
-        Self::InstallationLabel,
-        Self::AccountCheck,
-        Self::CatalogResolve,
-        Self::CatalogLocations,
-        Self::BlueprintsRead,
-        Self::BlueprintsWrite,
-        Self::StockRead,
-        Self::StockWrite,
-        Self::ShipsRead,
-        Self::ShipsWrite,
-        Self::OrgUnitsRead,
-        Self::OrgStockRead,
-        Self::OrgStockMembers,
-        Self::OrgStockWrite,
-        Self::DemandRead,
-        Self::DraftsBlueprints,
-        Self::DraftsRefinery,
-        Self::ContractOpenapi,
-        Self::ContractSchema,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ServiceDocument => "service_document",
-            Self::InstallationLabel => "installation_label",
-            Self::AccountCheck => "account_check",
-            Self::CatalogResolve => "catalog_resolve",
-            Self::CatalogLocations => "catalog_locations",
-            Self::BlueprintsRead => "blueprints_read",
-            Self::BlueprintsWrite => "blueprints_write",
-            Self::StockRead => "stock_read",
-            Self::StockWrite => "stock_write",
-            Self::ShipsRead => "ships_read",
-            Self::ShipsWrite => "ships_write",
-            Self::OrgUnitsRead => "org_units_read",
-            Self::OrgStockRead => "org_stock_read",
-            Self::OrgStockMembers => "org_stock_members",
-            Self::OrgStockWrite => "org_stock_write",
-            Self::DemandRead => "demand_read",
-            Self::DraftsBlueprints => "drafts_blueprints",
-            Self::DraftsRefinery => "drafts_refinery",
-            Self::ContractOpenapi => "contract_openapi",
-            Self::ContractSchema => "contract_schema",
-        }
-    }
-}
-
-impl ::std::str::FromStr for OperationId {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "service_document" => Ok(Self::ServiceDocument),
-            "installation_label" => Ok(Self::InstallationLabel),
-            "account_check" => Ok(Self::AccountCheck),
-            "catalog_resolve" => Ok(Self::CatalogResolve),
-            "catalog_locations" => Ok(Self::CatalogLocations),
-            "blueprints_read" => Ok(Self::BlueprintsRead),
-            "blueprints_write" => Ok(Self::BlueprintsWrite),
-            "stock_read" => Ok(Self::StockRead),
-            "stock_write" => Ok(Self::StockWrite),
-            "ships_read" => Ok(Self::ShipsRead),
-            "ships_write" => Ok(Self::ShipsWrite),
-            "org_units_read" => Ok(Self::OrgUnitsRead),
-            "org_stock_read" => Ok(Self::OrgStockRead),
-            "org_stock_members" => Ok(Self::OrgStockMembers),
-            "org_stock_write" => Ok(Self::OrgStockWrite),
-            "demand_read" => Ok(Self::DemandRead),
-            "drafts_blueprints" => Ok(Self::DraftsBlueprints),
-            "drafts_refinery" => Ok(Self::DraftsRefinery),
-            "contract_openapi" => Ok(Self::ContractOpenapi),
-            "contract_schema" => Ok(Self::ContractSchema),
-            _ => Err(::contract_runtime::contract::UnknownValue("OperationId")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for OperationId {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for OperationId {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for OperationId {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for OperationId {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The operations, by `operationId`.
+    pub enum OperationId {
+        /// Read the service document.
+        ///
+        /// `GET /exchange/v1`
+        ServiceDocument = "service_document",
+        /// Label this installation.
+        ///
+        /// `POST /exchange/v1/me/installation`
+        InstallationLabel = "installation_label",
+        /// Check a game-account handle.
+        ///
+        /// `POST /exchange/v1/me/account-check`
+        AccountCheck = "account_check",
+        /// Resolve references to catalogue entries.
+        ///
+        /// `POST /exchange/v1/catalog/resolve`
+        CatalogResolve = "catalog_resolve",
+        /// List the warehouse locations.
+        ///
+        /// `GET /exchange/v1/catalog/locations`
+        CatalogLocations = "catalog_locations",
+        /// Read the member's blueprints.
+        ///
+        /// `GET /exchange/v1/me/blueprints`
+        BlueprintsRead = "blueprints_read",
+        /// Change the member's blueprints.
+        ///
+        /// `POST /exchange/v1/me/blueprints/changes`
+        BlueprintsWrite = "blueprints_write",
+        /// Read the member's stock.
+        ///
+        /// `GET /exchange/v1/me/stock`
+        StockRead = "stock_read",
+        /// Change the member's stock.
+        ///
+        /// `POST /exchange/v1/me/stock/changes`
+        StockWrite = "stock_write",
+        /// Read the member's ships.
+        ///
+        /// `GET /exchange/v1/me/ships`
+        ShipsRead = "ships_read",
+        /// Change the member's ships.
+        ///
+        /// `POST /exchange/v1/me/ships/changes`
+        ShipsWrite = "ships_write",
+        /// List the member's org units.
+        ///
+        /// `GET /exchange/v1/me/org-units`
+        OrgUnitsRead = "org_units_read",
+        /// Read the shared stock of the member's org units.
+        ///
+        /// `GET /exchange/v1/org-stock`
+        OrgStockRead = "org_stock_read",
+        /// Read the roster of an org unit.
+        ///
+        /// `GET /exchange/v1/org-stock/members`
+        OrgStockMembers = "org_stock_members",
+        /// Change the shared stock of an org unit.
+        ///
+        /// `POST /exchange/v1/org-stock/changes`
+        OrgStockWrite = "org_stock_write",
+        /// Read the open demand of the member's org units.
+        ///
+        /// `GET /exchange/v1/me/org-demand`
+        DemandRead = "demand_read",
+        /// Stage a blueprint import.
+        ///
+        /// `POST /exchange/v1/me/drafts/blueprints`
+        DraftsBlueprints = "drafts_blueprints",
+        /// Stage a refinery order.
+        ///
+        /// `POST /exchange/v1/me/drafts/refinery-orders`
+        DraftsRefinery = "drafts_refinery",
+        /// Read this document.
+        ///
+        /// `GET /exchange/v1/openapi.json`
+        ContractOpenapi = "contract_openapi",
+        /// Read a schema file.
+        ///
+        /// `GET /exchange/v1/schemas/{name}.schema.json`
+        ContractSchema = "contract_schema",
     }
 }
 
@@ -1223,134 +1107,22 @@ impl OperationId {
     }
 }
 
-/// The scopes that operations ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// `exchange.connect`
-    ExchangeConnect,
-    /// `exchange.blueprints.read`
-    ExchangeBlueprintsRead,
-    /// `exchange.blueprints.write`
-    ExchangeBlueprintsWrite,
-    /// `exchange.stock.read`
-    ExchangeStockRead,
-    /// `exchange.stock.write`
-    ExchangeStockWrite,
-    /// `exchange.hangar.read`
-    ExchangeHangarRead,
-    /// `exchange.hangar.write`
-    ExchangeHangarWrite,
-    /// `exchange.orgunits.read`
-    ExchangeOrgunitsRead,
-    /// `exchange.orgstock.read`
-    ExchangeOrgstockRead,
-    /// `exchange.orgstock.write`
-    ExchangeOrgstockWrite,
-    /// `exchange.orgstock.details`
-    ExchangeOrgstockDetails,
-    /// `exchange.demand.read`
-    ExchangeDemandRead,
-    /// `exchange.drafts.blueprints`
-    ExchangeDraftsBlueprints,
-    /// `exchange.drafts.refinery`
-    ExchangeDraftsRefinery,
-}
-
-impl Scope {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::ExchangeConnect,
-        Self::ExchangeBlueprintsRead,
-        Self::ExchangeBlueprintsWrite,
-        Self::ExchangeStockRead,
-        Self::ExchangeStockWrite,
-        Self::ExchangeHangarRead,
-        Self::ExchangeHangarWrite,
-        Self::ExchangeOrgunitsRead,
-        Self::ExchangeOrgstockRead,
-        Self::ExchangeOrgstockWrite,
-        Self::ExchangeOrgstockDetails,
-        Self::ExchangeDemandRead,
-        Self::ExchangeDraftsBlueprints,
-        Self::ExchangeDraftsRefinery,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ExchangeConnect => "exchange.connect",
-            Self::ExchangeBlueprintsRead => "exchange.blueprints.read",
-            Self::ExchangeBlueprintsWrite => "exchange.blueprints.write",
-            Self::ExchangeStockRead => "exchange.stock.read",
-            Self::ExchangeStockWrite => "exchange.stock.write",
-            Self::ExchangeHangarRead => "exchange.hangar.read",
-            Self::ExchangeHangarWrite => "exchange.hangar.write",
-            Self::ExchangeOrgunitsRead => "exchange.orgunits.read",
-            Self::ExchangeOrgstockRead => "exchange.orgstock.read",
-            Self::ExchangeOrgstockWrite => "exchange.orgstock.write",
-            Self::ExchangeOrgstockDetails => "exchange.orgstock.details",
-            Self::ExchangeDemandRead => "exchange.demand.read",
-            Self::ExchangeDraftsBlueprints => "exchange.drafts.blueprints",
-            Self::ExchangeDraftsRefinery => "exchange.drafts.refinery",
-        }
-    }
-}
-
-impl ::std::str::FromStr for Scope {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "exchange.connect" => Ok(Self::ExchangeConnect),
-            "exchange.blueprints.read" => Ok(Self::ExchangeBlueprintsRead),
-            "exchange.blueprints.write" => Ok(Self::ExchangeBlueprintsWrite),
-            "exchange.stock.read" => Ok(Self::ExchangeStockRead),
-            "exchange.stock.write" => Ok(Self::ExchangeStockWrite),
-            "exchange.hangar.read" => Ok(Self::ExchangeHangarRead),
-            "exchange.hangar.write" => Ok(Self::ExchangeHangarWrite),
-            "exchange.orgunits.read" => Ok(Self::ExchangeOrgunitsRead),
-            "exchange.orgstock.read" => Ok(Self::ExchangeOrgstockRead),
-            "exchange.orgstock.write" => Ok(Self::ExchangeOrgstockWrite),
-            "exchange.orgstock.details" => Ok(Self::ExchangeOrgstockDetails),
-            "exchange.demand.read" => Ok(Self::ExchangeDemandRead),
-            "exchange.drafts.blueprints" => Ok(Self::ExchangeDraftsBlueprints),
-            "exchange.drafts.refinery" => Ok(Self::ExchangeDraftsRefinery),
-            _ => Err(::contract_runtime::contract::UnknownValue("Scope")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Scope {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Scope {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Scope {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The scopes that operations ask for.
+    pub enum Scope {
+        ExchangeConnect = "exchange.connect",
+        ExchangeBlueprintsRead = "exchange.blueprints.read",
+        ExchangeBlueprintsWrite = "exchange.blueprints.write",
+        ExchangeStockRead = "exchange.stock.read",
+        ExchangeStockWrite = "exchange.stock.write",
+        ExchangeHangarRead = "exchange.hangar.read",
+        ExchangeHangarWrite = "exchange.hangar.write",
+        ExchangeOrgunitsRead = "exchange.orgunits.read",
+        ExchangeOrgstockRead = "exchange.orgstock.read",
+        ExchangeOrgstockWrite = "exchange.orgstock.write",
+        ExchangeOrgstockDetails = "exchange.orgstock.details",
+        ExchangeDemandRead = "exchange.demand.read",
+        ExchangeDraftsBlueprints = "exchange.drafts.blueprints",
+        ExchangeDraftsRefinery = "exchange.drafts.refinery",
     }
 }

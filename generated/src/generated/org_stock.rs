@@ -2,15 +2,10 @@
 
 //! The pools of the member's org units, their entries, rosters and change sets.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{
     schemas, org_units::{OrgUnit, UnitId, UnitRef},
     shared::{
@@ -22,7 +17,7 @@ use super::{
 /// Books stock into the pool, held by one member. Counted pieces join the holder's entry of the same lot.
 ///
 /// Schema: `change-set.schema.json#/$defs/bookIn`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BookIn {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -60,267 +55,38 @@ pub struct BookIn {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BookIn {
-    const EXPECTING: &'static str = "an object (BookIn)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut op = None;
-        let mut holder = None;
-        let mut material = None;
-        let mut location = None;
-        let mut quality = None;
-        let mut stolen = None;
-        let mut quantity = None;
-        let mut note = None;
-        let mut job_orders = None;
-        let mut missions = None;
-        let mut merge_scu = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "op" => read::constant(&mut map, &mut op, "op", &"book-in"),
-                "holder" => read::field(&mut map, &mut holder, "holder"),
-                "material" => read::field(&mut map, &mut material, "material"),
-                "location" => read::field(&mut map, &mut location, "location"),
-                "quality" => read::field(&mut map, &mut quality, "quality"),
-                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders"),
-                "missions" => read::field(&mut map, &mut missions, "missions"),
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    BookIn {
+        tag { op = "op" is "book-in" }
+        required {
+            unit = "unit", holder = "holder", material = "material", location = "location",
+            quality = "quality", stolen = "stolen", quantity = "quantity",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("op", op.is_some()),
-            ("holder", holder.is_some()),
-            ("material", material.is_some()),
-            ("location", location.is_some()),
-            ("quality", quality.is_some()),
-            ("stolen", stolen.is_some()),
-            ("quantity", quantity.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(()),
-            Some(holder),
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-        ) = (unit, op, holder, material, location, quality, stolen, quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            holder,
-            material,
-            location,
-            quality,
-            stolen,
-            quantity,
-            note,
-            job_orders,
-            missions,
-            merge_scu,
-            extra,
-        })
+        optional {
+            op_id = "opId", note = "note", job_orders = "jobOrders", missions = "missions",
+            merge_scu = "mergeScu",
+        }
+        nested {
+            material = "material", location = "location", quantity = "quantity",
+            job_orders = "jobOrders", missions = "missions",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(BookIn);
-
-impl Serialize for BookIn {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"book-in");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("holder", &self.holder);
-        members.entry("material", &self.material);
-        members.entry("location", &self.location);
-        members.entry("quality", &self.quality);
-        members.entry("stolen", &self.stolen);
-        members.entry("quantity", &self.quantity);
-        members.optional("note", &self.note);
-        members.optional("jobOrders", &self.job_orders);
-        members.optional("missions", &self.missions);
-        members.optional("mergeScu", &self.merge_scu);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl BookIn {
-    /// Starts a builder: set the members, then [`build`](BookInBuilder::build).
-    pub fn builder() -> BookInBuilder {
-        BookInBuilder::default()
-    }
-}
-
-/// Builds a [`BookIn`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BookInBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    holder: Option<HolderRef>,
-    material: Option<ItemRef>,
-    location: Option<LocationRef>,
-    quality: Option<Quality>,
-    stolen: Option<bool>,
-    quantity: Option<Quantity>,
-    note: Option<String>,
-    job_orders: Option<Vec<JobOrderShare>>,
-    missions: Option<Vec<MissionShare>>,
-    merge_scu: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl BookInBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// Who holds it, from the roster of `unit`.
-    pub fn holder(mut self, value: impl Into<HolderRef>) -> Self {
-        self.holder = Some(value.into());
-        self
-    }
-
-    /// The material or item: looked up as `MATERIAL`, then as `ITEM`.
-    pub fn material(mut self, value: impl Into<ItemRef>) -> Self {
-        self.material = Some(value.into());
-        self
-    }
-
-    /// Where it is.
-    pub fn location(mut self, value: impl Into<LocationRef>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The quality of a material, 0 when unknown. An item is stored at 0.
-    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
-        self.quality = Some(value.into());
-        self
-    }
-
-    /// Marked as stolen.
-    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
-        self.stolen = Some(value.into());
-        self
-    }
-
-    /// How much.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// A note on the entry.
-    ///
-    /// Limits: at most 2000 characters.
-    pub fn note(mut self, value: impl Into<String>) -> Self {
-        self.note = Some(value.into());
-        self
-    }
-
-    /// Job orders to earmark it to, adding up to at most `quantity`.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
-    ) -> Self {
-        self.job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Missions to earmark it to, adding up to at most `quantity`. Not for an item.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionShare>>,
-    ) -> Self {
-        self.missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Let SCU stock join the receiving holder's entry of the same lot instead of making a new one.
-    ///
-    /// Default: `false`.
-    pub fn merge_scu(mut self, value: impl Into<bool>) -> Self {
-        self.merge_scu = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BookIn, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("holder", self.holder.is_some()),
-            ("material", self.material.is_some()),
-            ("location", self.location.is_some()),
-            ("quality", self.quality.is_some()),
-            ("stolen", self.stolen.is_some()),
-            ("quantity", self.quantity.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(holder),
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-        ) = (
-            self.unit,
-            self.holder,
-            self.material,
-            self.location,
-            self.quality,
-            self.stolen,
-            self.quantity,
-        ) else {
-            return Err(contract::missing(BookIn::VALIDATOR, &given));
-        };
-        let value = BookIn {
-            op_id: self.op_id,
-            unit,
-            holder,
-            material,
-            location,
-            quality,
-            stolen,
-            quantity,
-            note: self.note,
-            job_orders: self.job_orders,
-            missions: self.missions,
-            merge_scu: self.merge_scu,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    BookIn BookInBuilder {
+        required {
+            unit: one UnitId = "unit", holder: one HolderRef = "holder",
+            material: one ItemRef = "material", location: one LocationRef = "location",
+            quality: one Quality = "quality", stolen: one bool = "stolen",
+            quantity: one Quantity = "quantity",
+        }
+        optional {
+            op_id: one OpId = "opId", note: one String = "note",
+            job_orders: list Vec<JobOrderShare> = "jobOrders",
+            missions: list Vec<MissionShare> = "missions", merge_scu: one bool = "mergeScu",
+        }
     }
 }
 
@@ -346,25 +112,12 @@ impl Contract for BookIn {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.material.report_undeclared(&at.key("material"), found);
-        self.location.report_undeclared(&at.key("location"), found);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        if let Some(value) = &self.job_orders {
-            found.elements(&at.key("jobOrders"), value);
-        }
-        if let Some(value) = &self.missions {
-            found.elements(&at.key("missions"), value);
-        }
-    }
 }
 
 /// Takes stock out of the pool. An entry booked out completely is removed.
 ///
 /// Schema: `change-set.schema.json#/$defs/bookOut`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BookOut {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -388,187 +141,31 @@ pub struct BookOut {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BookOut {
-    const EXPECTING: &'static str = "an object (BookOut)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut quantity = None;
-        let mut from_job_orders = None;
-        let mut from_missions = None;
-        let mut op = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
-                }
-                "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")
-                }
-                "op" => read::constant(&mut map, &mut op, "op", &"book-out"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    BookOut {
+        tag { op = "op" is "book-out" }
+        required { unit = "unit", entry = "entry", version = "version", quantity = "quantity" }
+        optional {
+            op_id = "opId", from_job_orders = "fromJobOrders", from_missions = "fromMissions",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("quantity", quantity.is_some()),
-            ("op", op.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(quantity), Some(())) = (
-            unit,
-            entry,
-            version,
-            quantity,
-            op,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders,
-            from_missions,
-            extra,
-        })
+        nested {
+            quantity = "quantity", from_job_orders = "fromJobOrders",
+            from_missions = "fromMissions",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(BookOut);
-
-impl Serialize for BookOut {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"book-out");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("quantity", &self.quantity);
-        members.optional("fromJobOrders", &self.from_job_orders);
-        members.optional("fromMissions", &self.from_missions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl BookOut {
-    /// Starts a builder: set the members, then [`build`](BookOutBuilder::build).
-    pub fn builder() -> BookOutBuilder {
-        BookOutBuilder::default()
-    }
-}
-
-/// Builds a [`BookOut`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BookOutBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    quantity: Option<Quantity>,
-    from_job_orders: Option<Vec<JobOrderShare>>,
-    from_missions: Option<Vec<MissionShare>>,
-    extra: Map<Json>,
-}
-
-impl BookOutBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// How much to take, earmarked parts included.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The parts to take of stock earmarked to job orders.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
-    ) -> Self {
-        self.from_job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The parts to take of stock earmarked to missions.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionShare>>,
-    ) -> Self {
-        self.from_missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BookOut, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("quantity", self.quantity.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(quantity)) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.quantity,
-        ) else {
-            return Err(contract::missing(BookOut::VALIDATOR, &given));
-        };
-        let value = BookOut {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders: self.from_job_orders,
-            from_missions: self.from_missions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    BookOut BookOutBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version", quantity: one Quantity = "quantity",
+        }
+        optional {
+            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: list Vec<MissionShare> = "fromMissions",
+        }
     }
 }
 
@@ -592,23 +189,12 @@ impl Contract for BookOut {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        if let Some(value) = &self.from_job_orders {
-            found.elements(&at.key("fromJobOrders"), value);
-        }
-        if let Some(value) = &self.from_missions {
-            found.elements(&at.key("fromMissions"), value);
-        }
-    }
 }
 
 /// Amounts per kind of earmark. A part can be earmarked to a job order and to a mission at once, so the two are counted apart.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/earmarkSplit`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EarmarkSplit {
     /// As far as job orders go, in the lot's unit.
     pub job_orders: Quantity,
@@ -618,94 +204,17 @@ pub struct EarmarkSplit {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for EarmarkSplit {
-    const EXPECTING: &'static str = "an object (EarmarkSplit)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut job_orders = None;
-        let mut missions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders"),
-                "missions" => read::field(&mut map, &mut missions, "missions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("jobOrders", job_orders.is_some()),
-            ("missions", missions.is_some()),
-        ];
-        let (Some(job_orders), Some(missions)) = (job_orders, missions) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            job_orders,
-            missions,
-            extra,
-        })
+::contract_runtime::object! {
+    EarmarkSplit {
+        required { job_orders = "jobOrders", missions = "missions" }
+        nested { job_orders = "jobOrders", missions = "missions" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(EarmarkSplit);
-
-impl Serialize for EarmarkSplit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("jobOrders", &self.job_orders);
-        members.entry("missions", &self.missions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl EarmarkSplit {
-    /// Starts a builder: set the members, then [`build`](EarmarkSplitBuilder::build).
-    pub fn builder() -> EarmarkSplitBuilder {
-        EarmarkSplitBuilder::default()
-    }
-}
-
-/// Builds a [`EarmarkSplit`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct EarmarkSplitBuilder {
-    job_orders: Option<Quantity>,
-    missions: Option<Quantity>,
-    extra: Map<Json>,
-}
-
-impl EarmarkSplitBuilder {
-    /// As far as job orders go, in the lot's unit.
-    pub fn job_orders(mut self, value: impl Into<Quantity>) -> Self {
-        self.job_orders = Some(value.into());
-        self
-    }
-
-    /// As far as missions go, in the lot's unit.
-    pub fn missions(mut self, value: impl Into<Quantity>) -> Self {
-        self.missions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<EarmarkSplit, Violations> {
-        let given = [
-            ("jobOrders", self.job_orders.is_some()),
-            ("missions", self.missions.is_some()),
-        ];
-        let (Some(job_orders), Some(missions)) = (self.job_orders, self.missions) else {
-            return Err(contract::missing(EarmarkSplit::VALIDATOR, &given));
-        };
-        let value = EarmarkSplit {
-            job_orders,
-            missions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    EarmarkSplit EarmarkSplitBuilder {
+        required { job_orders: one Quantity = "jobOrders", missions: one Quantity = "missions" }
     }
 }
 
@@ -715,12 +224,6 @@ impl Contract for EarmarkSplit {
     fn is_valid(&self) -> bool {
         self.job_orders.is_valid() && self.missions.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.job_orders.report_undeclared(&at.key("jobOrders"), found);
-        self.missions.report_undeclared(&at.key("missions"), found);
-    }
 }
 
 /// Id of an org stock entry. Opaque.
@@ -728,7 +231,7 @@ impl Contract for EarmarkSplit {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/entryId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(pub(super) String);
 
 impl EntryId {
@@ -747,167 +250,14 @@ impl Contract for EntryId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// What every op on an entry has.
-///
-/// Schema: `change-set.schema.json#/$defs/entryOp`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EntryOp {
-    /// Echoed in the op's result.
-    pub op_id: Option<OpId>,
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub unit: UnitId,
-    /// The entry, which must be in the pool.
-    pub entry: EntryId,
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub version: EntryVersion,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for EntryOp {
-    const EXPECTING: &'static str = "an object (EntryOp)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version)) = (unit, entry, version) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(EntryOp);
-
-impl Serialize for EntryOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl EntryOp {
-    /// Starts a builder: set the members, then [`build`](EntryOpBuilder::build).
-    pub fn builder() -> EntryOpBuilder {
-        EntryOpBuilder::default()
-    }
-}
-
-/// Builds a [`EntryOp`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct EntryOpBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    extra: Map<Json>,
-}
-
-impl EntryOpBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<EntryOp, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version)) = (
-            self.unit,
-            self.entry,
-            self.version,
-        ) else {
-            return Err(contract::missing(EntryOp::VALIDATOR, &given));
-        };
-        let value = EntryOp {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for EntryOp {
-    const VALIDATOR: Validator = schemas::validator(193);
-
-    fn is_valid(&self) -> bool {
-        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
-            && self.entry.is_valid() && self.version.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Version of an org stock entry. Every op that changes the entry adds one.
 ///
-/// Limits: at least 0.
+/// Limits: at least 0; format `int64`.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/entryVersion`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct EntryVersion(pub(super) i64);
 
 impl EntryVersion {
@@ -923,65 +273,28 @@ impl Contract for EntryVersion {
     fn is_valid(&self) -> bool {
         self.0 >= 0
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// Who holds an entry.
-///
-/// Schema: `org-stock-entry.schema.json#/$defs/holder`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Holder {
-    /// `withheld` is `false`.
-    NamedHolder(NamedHolder),
-    /// `withheld` is `true`.
-    WithheldHolder(WithheldHolder),
-}
-
-impl<'de> FromMap<'de> for Holder {
-    const EXPECTING: &'static str = "an object (Holder)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "withheld",
-            |tag, rest| match tag {
-                Tag::Bool(false) => {
-                    FromMap::from_map(rest.with_tag()).map(Self::NamedHolder)
-                }
-                Tag::Bool(true) => {
-                    FromMap::from_map(rest.with_tag()).map(Self::WithheldHolder)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "withheld"]
+    /// Who holds an entry.
+    ///
+    /// Schema: `org-stock-entry.schema.json#/$defs/holder`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Holder {
+        NamedHolder(NamedHolder) = false,
+        WithheldHolder(WithheldHolder) = true,
     }
 }
 
-::contract_runtime::read_object!(Holder);
-
-impl Serialize for Holder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::NamedHolder(value) => value.serialize(serializer),
-            Self::WithheldHolder(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<NamedHolder> for Holder {
-    fn from(value: NamedHolder) -> Self {
-        Self::NamedHolder(value)
-    }
-}
-
-impl From<WithheldHolder> for Holder {
-    fn from(value: WithheldHolder) -> Self {
-        Self::WithheldHolder(value)
+::contract_runtime::variants! {
+    Holder {
+        from { NamedHolder(NamedHolder), WithheldHolder(WithheldHolder) }
+        nested { NamedHolder, WithheldHolder }
     }
 }
 
@@ -992,13 +305,7 @@ impl Contract for Holder {
         match self {
             Self::NamedHolder(value) => value.is_valid(),
             Self::WithheldHolder(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::NamedHolder(value) => value.report_undeclared(at, found),
-            Self::WithheldHolder(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(396).is_valid(value),
         }
     }
 }
@@ -1008,7 +315,7 @@ impl Contract for Holder {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/holderRef`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HolderRef(pub(super) String);
 
 impl HolderRef {
@@ -1027,20 +334,18 @@ impl Contract for HolderRef {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Stock reserved for a job order.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/jobOrderEarmark`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobOrderEarmark {
     /// The job order.
     pub id: JobOrderId,
     /// The number the job order is known by, when it has one.
     ///
-    /// Limits: at least 1.
+    /// Limits: at least 1; format `int64`.
     pub number: Option<i64>,
     /// The reserved part, in the lot's unit.
     pub quantity: Quantity,
@@ -1050,126 +355,22 @@ pub struct JobOrderEarmark {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for JobOrderEarmark {
-    const EXPECTING: &'static str = "an object (JobOrderEarmark)";
+::contract_runtime::object! {
+    JobOrderEarmark {
+        required { id = "id", quantity = "quantity", delivered = "delivered" }
+        optional { number = "number" }
+        nested { quantity = "quantity" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut number = None;
-        let mut quantity = None;
-        let mut delivered = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "number" => read::field(&mut map, &mut number, "number"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "delivered" => read::field(&mut map, &mut delivered, "delivered"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    JobOrderEarmark JobOrderEarmarkBuilder {
+        required {
+            id: one JobOrderId = "id", quantity: one Quantity = "quantity",
+            delivered: one bool = "delivered",
         }
-        let due = [
-            ("id", id.is_some()),
-            ("quantity", quantity.is_some()),
-            ("delivered", delivered.is_some()),
-        ];
-        let (Some(id), Some(quantity), Some(delivered)) = (id, quantity, delivered) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            id,
-            number,
-            quantity,
-            delivered,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(JobOrderEarmark);
-
-impl Serialize for JobOrderEarmark {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("number", &self.number);
-        members.entry("quantity", &self.quantity);
-        members.entry("delivered", &self.delivered);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl JobOrderEarmark {
-    /// Starts a builder: set the members, then [`build`](JobOrderEarmarkBuilder::build).
-    pub fn builder() -> JobOrderEarmarkBuilder {
-        JobOrderEarmarkBuilder::default()
-    }
-}
-
-/// Builds a [`JobOrderEarmark`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct JobOrderEarmarkBuilder {
-    id: Option<JobOrderId>,
-    number: Option<i64>,
-    quantity: Option<Quantity>,
-    delivered: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl JobOrderEarmarkBuilder {
-    /// The job order.
-    pub fn id(mut self, value: impl Into<JobOrderId>) -> Self {
-        self.id = Some(value.into());
-        self
-    }
-
-    /// The number the job order is known by, when it has one.
-    ///
-    /// Limits: at least 1.
-    pub fn number(mut self, value: impl Into<i64>) -> Self {
-        self.number = Some(value.into());
-        self
-    }
-
-    /// The reserved part, in the lot's unit.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The job order took its share.
-    pub fn delivered(mut self, value: impl Into<bool>) -> Self {
-        self.delivered = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<JobOrderEarmark, Violations> {
-        let given = [
-            ("id", self.id.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("delivered", self.delivered.is_some()),
-        ];
-        let (Some(id), Some(quantity), Some(delivered)) = (
-            self.id,
-            self.quantity,
-            self.delivered,
-        ) else {
-            return Err(contract::missing(JobOrderEarmark::VALIDATOR, &given));
-        };
-        let value = JobOrderEarmark {
-            id,
-            number: self.number,
-            quantity,
-            delivered,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+        optional { number: one i64 = "number" }
     }
 }
 
@@ -1180,11 +381,6 @@ impl Contract for JobOrderEarmark {
         self.id.is_valid() && self.number.as_ref().is_none_or(|value| *value >= 1)
             && self.quantity.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-    }
 }
 
 /// Id of a job order. Opaque.
@@ -1192,7 +388,7 @@ impl Contract for JobOrderEarmark {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/jobOrderId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobOrderId(pub(super) String);
 
 impl JobOrderId {
@@ -1211,14 +407,12 @@ impl Contract for JobOrderId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A part earmarked to a job order. A job order named twice is `EARMARK_TARGET_INVALID`.
 ///
 /// Schema: `change-set.schema.json#/$defs/jobOrderShare`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobOrderShare {
     /// The job order.
     pub job_order: JobOrderId,
@@ -1228,87 +422,17 @@ pub struct JobOrderShare {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for JobOrderShare {
-    const EXPECTING: &'static str = "an object (JobOrderShare)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut job_order = None;
-        let mut quantity = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "jobOrder" => read::field(&mut map, &mut job_order, "jobOrder"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("jobOrder", job_order.is_some()), ("quantity", quantity.is_some())];
-        let (Some(job_order), Some(quantity)) = (job_order, quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { job_order, quantity, extra })
+::contract_runtime::object! {
+    JobOrderShare {
+        required { job_order = "jobOrder", quantity = "quantity" }
+        nested { quantity = "quantity" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(JobOrderShare);
-
-impl Serialize for JobOrderShare {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("jobOrder", &self.job_order);
-        members.entry("quantity", &self.quantity);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl JobOrderShare {
-    /// Starts a builder: set the members, then [`build`](JobOrderShareBuilder::build).
-    pub fn builder() -> JobOrderShareBuilder {
-        JobOrderShareBuilder::default()
-    }
-}
-
-/// Builds a [`JobOrderShare`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct JobOrderShareBuilder {
-    job_order: Option<JobOrderId>,
-    quantity: Option<Quantity>,
-    extra: Map<Json>,
-}
-
-impl JobOrderShareBuilder {
-    /// The job order.
-    pub fn job_order(mut self, value: impl Into<JobOrderId>) -> Self {
-        self.job_order = Some(value.into());
-        self
-    }
-
-    /// The part, in the lot's unit.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<JobOrderShare, Violations> {
-        let given = [
-            ("jobOrder", self.job_order.is_some()),
-            ("quantity", self.quantity.is_some()),
-        ];
-        let (Some(job_order), Some(quantity)) = (self.job_order, self.quantity) else {
-            return Err(contract::missing(JobOrderShare::VALIDATOR, &given));
-        };
-        let value = JobOrderShare {
-            job_order,
-            quantity,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    JobOrderShare JobOrderShareBuilder {
+        required { job_order: one JobOrderId = "jobOrder", quantity: one Quantity = "quantity" }
     }
 }
 
@@ -1318,17 +442,12 @@ impl Contract for JobOrderShare {
     fn is_valid(&self) -> bool {
         self.job_order.is_valid() && self.quantity.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-    }
 }
 
 /// Sets the stolen state of an entry or of a part of it.
 ///
 /// Schema: `change-set.schema.json#/$defs/markStolen`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MarkStolen {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -1346,161 +465,23 @@ pub struct MarkStolen {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MarkStolen {
-    const EXPECTING: &'static str = "an object (MarkStolen)";
+::contract_runtime::object! {
+    MarkStolen {
+        tag { op = "op" is "stolen" }
+        required { unit = "unit", entry = "entry", version = "version", stolen = "stolen" }
+        optional { op_id = "opId", quantity = "quantity" }
+        nested { quantity = "quantity" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut op = None;
-        let mut stolen = None;
-        let mut quantity = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "op" => read::constant(&mut map, &mut op, "op", &"stolen"),
-                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    MarkStolen MarkStolenBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version", stolen: one bool = "stolen",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("op", op.is_some()),
-            ("stolen", stolen.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(()), Some(stolen)) = (
-            unit,
-            entry,
-            version,
-            op,
-            stolen,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            stolen,
-            quantity,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(MarkStolen);
-
-impl Serialize for MarkStolen {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"stolen");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("stolen", &self.stolen);
-        members.optional("quantity", &self.quantity);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MarkStolen {
-    /// Starts a builder: set the members, then [`build`](MarkStolenBuilder::build).
-    pub fn builder() -> MarkStolenBuilder {
-        MarkStolenBuilder::default()
-    }
-}
-
-/// Builds a [`MarkStolen`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MarkStolenBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    stolen: Option<bool>,
-    quantity: Option<Quantity>,
-    extra: Map<Json>,
-}
-
-impl MarkStolenBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// The new state.
-    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
-        self.stolen = Some(value.into());
-        self
-    }
-
-    /// The part, which becomes an entry of its own. Left out: the whole entry.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MarkStolen, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("stolen", self.stolen.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(stolen)) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.stolen,
-        ) else {
-            return Err(contract::missing(MarkStolen::VALIDATOR, &given));
-        };
-        let value = MarkStolen {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            stolen,
-            quantity: self.quantity,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+        optional { op_id: one OpId = "opId", quantity: one Quantity = "quantity" }
     }
 }
 
@@ -1512,19 +493,12 @@ impl Contract for MarkStolen {
             && self.entry.is_valid() && self.version.is_valid()
             && self.quantity.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.quantity {
-            value.report_undeclared(&at.key("quantity"), found);
-        }
-    }
 }
 
 /// Stock reserved for a mission.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/missionEarmark`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MissionEarmark {
     /// The mission.
     pub id: MissionId,
@@ -1538,97 +512,19 @@ pub struct MissionEarmark {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MissionEarmark {
-    const EXPECTING: &'static str = "an object (MissionEarmark)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut name = None;
-        let mut quantity = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("id", id.is_some()), ("quantity", quantity.is_some())];
-        let (Some(id), Some(quantity)) = (id, quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, name, quantity, extra })
+::contract_runtime::object! {
+    MissionEarmark {
+        required { id = "id", quantity = "quantity" }
+        optional { name = "name" }
+        nested { quantity = "quantity" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MissionEarmark);
-
-impl Serialize for MissionEarmark {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("name", &self.name);
-        members.entry("quantity", &self.quantity);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MissionEarmark {
-    /// Starts a builder: set the members, then [`build`](MissionEarmarkBuilder::build).
-    pub fn builder() -> MissionEarmarkBuilder {
-        MissionEarmarkBuilder::default()
-    }
-}
-
-/// Builds a [`MissionEarmark`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MissionEarmarkBuilder {
-    id: Option<MissionId>,
-    name: Option<String>,
-    quantity: Option<Quantity>,
-    extra: Map<Json>,
-}
-
-impl MissionEarmarkBuilder {
-    /// The mission.
-    pub fn id(mut self, value: impl Into<MissionId>) -> Self {
-        self.id = Some(value.into());
-        self
-    }
-
-    /// The mission's name, when it has one.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// The reserved part, in the lot's unit.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MissionEarmark, Violations> {
-        let given = [("id", self.id.is_some()), ("quantity", self.quantity.is_some())];
-        let (Some(id), Some(quantity)) = (self.id, self.quantity) else {
-            return Err(contract::missing(MissionEarmark::VALIDATOR, &given));
-        };
-        let value = MissionEarmark {
-            id,
-            name: self.name,
-            quantity,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MissionEarmark MissionEarmarkBuilder {
+        required { id: one MissionId = "id", quantity: one Quantity = "quantity" }
+        optional { name: one String = "name" }
     }
 }
 
@@ -1643,11 +539,6 @@ impl Contract for MissionEarmark {
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 200))
             && self.quantity.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-    }
 }
 
 /// Id of a mission. Opaque.
@@ -1655,7 +546,7 @@ impl Contract for MissionEarmark {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/missionId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MissionId(pub(super) String);
 
 impl MissionId {
@@ -1674,14 +565,12 @@ impl Contract for MissionId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A part earmarked to a mission. A mission named twice is `EARMARK_TARGET_INVALID`.
 ///
 /// Schema: `change-set.schema.json#/$defs/missionShare`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MissionShare {
     /// The mission.
     pub mission: MissionId,
@@ -1691,87 +580,17 @@ pub struct MissionShare {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MissionShare {
-    const EXPECTING: &'static str = "an object (MissionShare)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut mission = None;
-        let mut quantity = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "mission" => read::field(&mut map, &mut mission, "mission"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("mission", mission.is_some()), ("quantity", quantity.is_some())];
-        let (Some(mission), Some(quantity)) = (mission, quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { mission, quantity, extra })
+::contract_runtime::object! {
+    MissionShare {
+        required { mission = "mission", quantity = "quantity" }
+        nested { quantity = "quantity" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MissionShare);
-
-impl Serialize for MissionShare {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("mission", &self.mission);
-        members.entry("quantity", &self.quantity);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MissionShare {
-    /// Starts a builder: set the members, then [`build`](MissionShareBuilder::build).
-    pub fn builder() -> MissionShareBuilder {
-        MissionShareBuilder::default()
-    }
-}
-
-/// Builds a [`MissionShare`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MissionShareBuilder {
-    mission: Option<MissionId>,
-    quantity: Option<Quantity>,
-    extra: Map<Json>,
-}
-
-impl MissionShareBuilder {
-    /// The mission.
-    pub fn mission(mut self, value: impl Into<MissionId>) -> Self {
-        self.mission = Some(value.into());
-        self
-    }
-
-    /// The part, in the lot's unit.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MissionShare, Violations> {
-        let given = [
-            ("mission", self.mission.is_some()),
-            ("quantity", self.quantity.is_some()),
-        ];
-        let (Some(mission), Some(quantity)) = (self.mission, self.quantity) else {
-            return Err(contract::missing(MissionShare::VALIDATOR, &given));
-        };
-        let value = MissionShare {
-            mission,
-            quantity,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MissionShare MissionShareBuilder {
+        required { mission: one MissionId = "mission", quantity: one Quantity = "quantity" }
     }
 }
 
@@ -1781,17 +600,12 @@ impl Contract for MissionShare {
     fn is_valid(&self) -> bool {
         self.mission.is_valid() && self.quantity.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-    }
 }
 
 /// Moves stock to another holder, the earmarks named with it. The place stays. Both holders are notified.
 ///
 /// Schema: `change-set.schema.json#/$defs/moveHolder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MoveHolder {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -1823,240 +637,37 @@ pub struct MoveHolder {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MoveHolder {
-    const EXPECTING: &'static str = "an object (MoveHolder)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut quantity = None;
-        let mut from_job_orders = None;
-        let mut from_missions = None;
-        let mut op = None;
-        let mut to_unit = None;
-        let mut holder = None;
-        let mut merge_scu = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
-                }
-                "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")
-                }
-                "op" => read::constant(&mut map, &mut op, "op", &"move-holder"),
-                "toUnit" => read::field(&mut map, &mut to_unit, "toUnit"),
-                "holder" => read::field(&mut map, &mut holder, "holder"),
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    MoveHolder {
+        tag { op = "op" is "move-holder" }
+        required {
+            unit = "unit", entry = "entry", version = "version", quantity = "quantity",
+            to_unit = "toUnit", holder = "holder",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("quantity", quantity.is_some()),
-            ("op", op.is_some()),
-            ("toUnit", to_unit.is_some()),
-            ("holder", holder.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(entry),
-            Some(version),
-            Some(quantity),
-            Some(()),
-            Some(to_unit),
-            Some(holder),
-        ) = (unit, entry, version, quantity, op, to_unit, holder) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders,
-            from_missions,
-            to_unit,
-            holder,
-            merge_scu,
-            extra,
-        })
+        optional {
+            op_id = "opId", from_job_orders = "fromJobOrders", from_missions = "fromMissions",
+            merge_scu = "mergeScu",
+        }
+        nested {
+            quantity = "quantity", from_job_orders = "fromJobOrders",
+            from_missions = "fromMissions",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MoveHolder);
-
-impl Serialize for MoveHolder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"move-holder");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("quantity", &self.quantity);
-        members.optional("fromJobOrders", &self.from_job_orders);
-        members.optional("fromMissions", &self.from_missions);
-        members.entry("toUnit", &self.to_unit);
-        members.entry("holder", &self.holder);
-        members.optional("mergeScu", &self.merge_scu);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MoveHolder {
-    /// Starts a builder: set the members, then [`build`](MoveHolderBuilder::build).
-    pub fn builder() -> MoveHolderBuilder {
-        MoveHolderBuilder::default()
-    }
-}
-
-/// Builds a [`MoveHolder`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MoveHolderBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    quantity: Option<Quantity>,
-    from_job_orders: Option<Vec<JobOrderShare>>,
-    from_missions: Option<Vec<MissionShare>>,
-    to_unit: Option<UnitId>,
-    holder: Option<HolderRef>,
-    merge_scu: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl MoveHolderBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// How much to take, earmarked parts included.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The parts to take of stock earmarked to job orders.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
-    ) -> Self {
-        self.from_job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The parts to take of stock earmarked to missions.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionShare>>,
-    ) -> Self {
-        self.from_missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The receiving pool: `unit`, or another unit that the member is a Logistician of.
-    pub fn to_unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.to_unit = Some(value.into());
-        self
-    }
-
-    /// The new holder, from the roster of `toUnit`. The entry's own holder in another pool is `NOT_PERMITTED`: use `move-pool`.
-    pub fn holder(mut self, value: impl Into<HolderRef>) -> Self {
-        self.holder = Some(value.into());
-        self
-    }
-
-    /// Let SCU stock join the receiving holder's entry of the same lot instead of making a new one.
-    ///
-    /// Default: `false`.
-    pub fn merge_scu(mut self, value: impl Into<bool>) -> Self {
-        self.merge_scu = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MoveHolder, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("toUnit", self.to_unit.is_some()),
-            ("holder", self.holder.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(entry),
-            Some(version),
-            Some(quantity),
-            Some(to_unit),
-            Some(holder),
-        ) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.quantity,
-            self.to_unit,
-            self.holder,
-        ) else {
-            return Err(contract::missing(MoveHolder::VALIDATOR, &given));
-        };
-        let value = MoveHolder {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders: self.from_job_orders,
-            from_missions: self.from_missions,
-            to_unit,
-            holder,
-            merge_scu: self.merge_scu,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MoveHolder MoveHolderBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version", quantity: one Quantity = "quantity",
+            to_unit: one UnitId = "toUnit", holder: one HolderRef = "holder",
+        }
+        optional {
+            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: list Vec<MissionShare> = "fromMissions",
+            merge_scu: one bool = "mergeScu",
+        }
     }
 }
 
@@ -2080,23 +691,12 @@ impl Contract for MoveHolder {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 }) && self.to_unit.is_valid() && self.holder.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        if let Some(value) = &self.from_job_orders {
-            found.elements(&at.key("fromJobOrders"), value);
-        }
-        if let Some(value) = &self.from_missions {
-            found.elements(&at.key("fromMissions"), value);
-        }
-    }
 }
 
 /// Moves stock to another place, the earmarks named with it. Holder and pool stay.
 ///
 /// Schema: `change-set.schema.json#/$defs/moveLocation`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MoveLocation {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -2126,217 +726,37 @@ pub struct MoveLocation {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MoveLocation {
-    const EXPECTING: &'static str = "an object (MoveLocation)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut quantity = None;
-        let mut from_job_orders = None;
-        let mut from_missions = None;
-        let mut op = None;
-        let mut location = None;
-        let mut merge_scu = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
-                }
-                "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")
-                }
-                "op" => read::constant(&mut map, &mut op, "op", &"move-location"),
-                "location" => read::field(&mut map, &mut location, "location"),
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    MoveLocation {
+        tag { op = "op" is "move-location" }
+        required {
+            unit = "unit", entry = "entry", version = "version", quantity = "quantity",
+            location = "location",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("quantity", quantity.is_some()),
-            ("op", op.is_some()),
-            ("location", location.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(entry),
-            Some(version),
-            Some(quantity),
-            Some(()),
-            Some(location),
-        ) = (unit, entry, version, quantity, op, location) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders,
-            from_missions,
-            location,
-            merge_scu,
-            extra,
-        })
+        optional {
+            op_id = "opId", from_job_orders = "fromJobOrders", from_missions = "fromMissions",
+            merge_scu = "mergeScu",
+        }
+        nested {
+            quantity = "quantity", from_job_orders = "fromJobOrders",
+            from_missions = "fromMissions", location = "location",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MoveLocation);
-
-impl Serialize for MoveLocation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"move-location");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("quantity", &self.quantity);
-        members.optional("fromJobOrders", &self.from_job_orders);
-        members.optional("fromMissions", &self.from_missions);
-        members.entry("location", &self.location);
-        members.optional("mergeScu", &self.merge_scu);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MoveLocation {
-    /// Starts a builder: set the members, then [`build`](MoveLocationBuilder::build).
-    pub fn builder() -> MoveLocationBuilder {
-        MoveLocationBuilder::default()
-    }
-}
-
-/// Builds a [`MoveLocation`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MoveLocationBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    quantity: Option<Quantity>,
-    from_job_orders: Option<Vec<JobOrderShare>>,
-    from_missions: Option<Vec<MissionShare>>,
-    location: Option<LocationRef>,
-    merge_scu: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl MoveLocationBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// How much to take, earmarked parts included.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The parts to take of stock earmarked to job orders.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
-    ) -> Self {
-        self.from_job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The parts to take of stock earmarked to missions.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionShare>>,
-    ) -> Self {
-        self.from_missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where it goes.
-    pub fn location(mut self, value: impl Into<LocationRef>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// Let SCU stock join the receiving holder's entry of the same lot instead of making a new one.
-    ///
-    /// Default: `false`.
-    pub fn merge_scu(mut self, value: impl Into<bool>) -> Self {
-        self.merge_scu = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MoveLocation, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("location", self.location.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(quantity), Some(location)) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.quantity,
-            self.location,
-        ) else {
-            return Err(contract::missing(MoveLocation::VALIDATOR, &given));
-        };
-        let value = MoveLocation {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders: self.from_job_orders,
-            from_missions: self.from_missions,
-            location,
-            merge_scu: self.merge_scu,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MoveLocation MoveLocationBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version", quantity: one Quantity = "quantity",
+            location: one LocationRef = "location",
+        }
+        optional {
+            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: list Vec<MissionShare> = "fromMissions",
+            merge_scu: one bool = "mergeScu",
+        }
     }
 }
 
@@ -2360,24 +780,12 @@ impl Contract for MoveLocation {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 }) && self.location.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        if let Some(value) = &self.from_job_orders {
-            found.elements(&at.key("fromJobOrders"), value);
-        }
-        if let Some(value) = &self.from_missions {
-            found.elements(&at.key("fromMissions"), value);
-        }
-        self.location.report_undeclared(&at.key("location"), found);
-    }
 }
 
 /// Moves stock into another pool. Holder and place stay. The holder is notified.
 ///
 /// Schema: `change-set.schema.json#/$defs/movePool`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MovePool {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -2399,175 +807,26 @@ pub struct MovePool {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MovePool {
-    const EXPECTING: &'static str = "an object (MovePool)";
+::contract_runtime::object! {
+    MovePool {
+        tag { op = "op" is "move-pool" }
+        required { unit = "unit", entry = "entry", version = "version", to_unit = "toUnit" }
+        optional { op_id = "opId", quantity = "quantity", merge_scu = "mergeScu" }
+        nested { quantity = "quantity" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut op = None;
-        let mut to_unit = None;
-        let mut quantity = None;
-        let mut merge_scu = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "op" => read::constant(&mut map, &mut op, "op", &"move-pool"),
-                "toUnit" => read::field(&mut map, &mut to_unit, "toUnit"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "mergeScu" => read::field(&mut map, &mut merge_scu, "mergeScu"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    MovePool MovePoolBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version", to_unit: one UnitId = "toUnit",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("op", op.is_some()),
-            ("toUnit", to_unit.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(()), Some(to_unit)) = (
-            unit,
-            entry,
-            version,
-            op,
-            to_unit,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            to_unit,
-            quantity,
-            merge_scu,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(MovePool);
-
-impl Serialize for MovePool {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"move-pool");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("toUnit", &self.to_unit);
-        members.optional("quantity", &self.quantity);
-        members.optional("mergeScu", &self.merge_scu);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MovePool {
-    /// Starts a builder: set the members, then [`build`](MovePoolBuilder::build).
-    pub fn builder() -> MovePoolBuilder {
-        MovePoolBuilder::default()
-    }
-}
-
-/// Builds a [`MovePool`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MovePoolBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    to_unit: Option<UnitId>,
-    quantity: Option<Quantity>,
-    merge_scu: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl MovePoolBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// The receiving pool: a unit that the member is a Logistician of and the holder directly belongs to.
-    pub fn to_unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.to_unit = Some(value.into());
-        self
-    }
-
-    /// The part to split off the free stock. Left out: the whole entry with its earmarks.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// Let SCU stock join the receiving holder's entry of the same lot instead of making a new one.
-    ///
-    /// Default: `false`.
-    pub fn merge_scu(mut self, value: impl Into<bool>) -> Self {
-        self.merge_scu = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MovePool, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("toUnit", self.to_unit.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(to_unit)) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.to_unit,
-        ) else {
-            return Err(contract::missing(MovePool::VALIDATOR, &given));
-        };
-        let value = MovePool {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            to_unit,
-            quantity: self.quantity,
-            merge_scu: self.merge_scu,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+        optional {
+            op_id: one OpId = "opId", quantity: one Quantity = "quantity",
+            merge_scu: one bool = "mergeScu",
+        }
     }
 }
 
@@ -2580,117 +839,34 @@ impl Contract for MovePool {
             && self.to_unit.is_valid()
             && self.quantity.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.quantity {
-            value.report_undeclared(&at.key("quantity"), found);
-        }
-    }
 }
 
 /// A holder who shows the name to connected applications.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/namedHolder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedHolder {
     /// The holder's name.
     ///
     /// Limits: 1 to 200 characters.
     pub name: String,
     /// The holder's pseudonym.
-    pub r#ref: HolderRef,
+    pub ref_: HolderRef,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for NamedHolder {
-    const EXPECTING: &'static str = "an object (NamedHolder)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut withheld = None;
-        let mut name = None;
-        let mut r#ref = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "withheld" => read::constant(&mut map, &mut withheld, "withheld", &false),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("withheld", withheld.is_some()),
-            ("name", name.is_some()),
-            ("ref", r#ref.is_some()),
-        ];
-        let (Some(()), Some(name), Some(r#ref)) = (withheld, name, r#ref) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { name, r#ref, extra })
+::contract_runtime::object! {
+    NamedHolder {
+        tag { withheld = "withheld" is false }
+        required { name = "name", ref_ = "ref" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(NamedHolder);
-
-impl Serialize for NamedHolder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("withheld", &false);
-        members.entry("name", &self.name);
-        members.entry("ref", &self.r#ref);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl NamedHolder {
-    /// Starts a builder: set the members, then [`build`](NamedHolderBuilder::build).
-    pub fn builder() -> NamedHolderBuilder {
-        NamedHolderBuilder::default()
-    }
-}
-
-/// Builds a [`NamedHolder`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct NamedHolderBuilder {
-    name: Option<String>,
-    r#ref: Option<HolderRef>,
-    extra: Map<Json>,
-}
-
-impl NamedHolderBuilder {
-    /// The holder's name.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// The holder's pseudonym.
-    pub fn r#ref(mut self, value: impl Into<HolderRef>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<NamedHolder, Violations> {
-        let given = [("name", self.name.is_some()), ("ref", self.r#ref.is_some())];
-        let (Some(name), Some(r#ref)) = (self.name, self.r#ref) else {
-            return Err(contract::missing(NamedHolder::VALIDATOR, &given));
-        };
-        let value = NamedHolder {
-            name,
-            r#ref,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    NamedHolder NamedHolderBuilder {
+        required { name: one String = "name", ref_: one HolderRef = "ref" }
     }
 }
 
@@ -2699,11 +875,7 @@ impl Contract for NamedHolder {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
-            && self.r#ref.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+            && self.ref_.is_valid()
     }
 }
 
@@ -2712,7 +884,7 @@ impl Contract for NamedHolder {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `org-stock-lot.schema.json#/$defs/orgLotKey`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrgLotKey(pub(super) String);
 
 impl OrgLotKey {
@@ -2731,14 +903,12 @@ impl Contract for OrgLotKey {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Changes to the pools of units whose Logistician the member is. Each op counts against the daily write quota, a dry run once.
 ///
 /// Schema: `change-set.schema.json#/$defs/orgStockChangeSet`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockChangeSet {
     /// The changes, in order.
     ///
@@ -2754,104 +924,19 @@ pub struct OrgStockChangeSet {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgStockChangeSet {
-    const EXPECTING: &'static str = "an object (OrgStockChangeSet)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ops = None;
-        let mut dry_run = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops"),
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let ops = read::required(ops, "ops")?;
-        Ok(Self {
-            ops,
-            dry_run,
-            extensions,
-            extra,
-        })
+::contract_runtime::object! {
+    OrgStockChangeSet {
+        required { ops = "ops" }
+        optional { dry_run = "dryRun", extensions = "extensions" }
+        nested { ops = "ops" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OrgStockChangeSet);
-
-impl Serialize for OrgStockChangeSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ops", &self.ops);
-        members.optional("dryRun", &self.dry_run);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgStockChangeSet {
-    /// Starts a builder: set the members, then [`build`](OrgStockChangeSetBuilder::build).
-    pub fn builder() -> OrgStockChangeSetBuilder {
-        OrgStockChangeSetBuilder::default()
-    }
-}
-
-/// Builds a [`OrgStockChangeSet`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgStockChangeSetBuilder {
-    ops: Option<Vec<OrgStockOp>>,
-    dry_run: Option<bool>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl OrgStockChangeSetBuilder {
-    /// The changes, in order.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn ops(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<OrgStockOp>>,
-    ) -> Self {
-        self.ops = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Decide every op and answer the same counts, but write nothing.
-    ///
-    /// Default: `false`.
-    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
-        self.dry_run = Some(value.into());
-        self
-    }
-
-    /// Data of others about this batch.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgStockChangeSet, Violations> {
-        let given = [("ops", self.ops.is_some())];
-        let (Some(ops),) = (self.ops,) else {
-            return Err(contract::missing(OrgStockChangeSet::VALIDATOR, &given));
-        };
-        let value = OrgStockChangeSet {
-            ops,
-            dry_run: self.dry_run,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OrgStockChangeSet OrgStockChangeSetBuilder {
+        required { ops: list Vec<OrgStockOp> = "ops" }
+        optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
 
@@ -2863,11 +948,6 @@ impl Contract for OrgStockChangeSet {
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("ops"), &self.ops);
-    }
 }
 
 /// Org stock entry.
@@ -2875,7 +955,7 @@ impl Contract for OrgStockChangeSet {
 /// What one holder has in an org stock lot. Shown only to a Logistician of the lot's unit.
 ///
 /// Schema: `org-stock-entry.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockEntry {
     /// The entry.
     pub id: EntryId,
@@ -2903,222 +983,36 @@ pub struct OrgStockEntry {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgStockEntry {
-    const EXPECTING: &'static str = "an object (OrgStockEntry)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut version = None;
-        let mut holder = None;
-        let mut quantity = None;
-        let mut note = None;
-        let mut job_orders = None;
-        let mut missions = None;
-        let mut free = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "holder" => read::field(&mut map, &mut holder, "holder"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "jobOrders" => read::field(&mut map, &mut job_orders, "jobOrders"),
-                "missions" => read::field(&mut map, &mut missions, "missions"),
-                "free" => read::field(&mut map, &mut free, "free"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    OrgStockEntry {
+        required {
+            id = "id", version = "version", holder = "holder", quantity = "quantity",
+            job_orders = "jobOrders", missions = "missions", free = "free",
         }
-        let due = [
-            ("id", id.is_some()),
-            ("version", version.is_some()),
-            ("holder", holder.is_some()),
-            ("quantity", quantity.is_some()),
-            ("jobOrders", job_orders.is_some()),
-            ("missions", missions.is_some()),
-            ("free", free.is_some()),
-        ];
-        let (
-            Some(id),
-            Some(version),
-            Some(holder),
-            Some(quantity),
-            Some(job_orders),
-            Some(missions),
-            Some(free),
-        ) = (id, version, holder, quantity, job_orders, missions, free) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            id,
-            version,
-            holder,
-            quantity,
-            note,
-            job_orders,
-            missions,
-            free,
-            extra,
-        })
+        optional { note = "note" }
+        nested {
+            holder = "holder", quantity = "quantity", job_orders = "jobOrders",
+            missions = "missions", free = "free",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OrgStockEntry);
-
-impl Serialize for OrgStockEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.entry("version", &self.version);
-        members.entry("holder", &self.holder);
-        members.entry("quantity", &self.quantity);
-        members.optional("note", &self.note);
-        members.entry("jobOrders", &self.job_orders);
-        members.entry("missions", &self.missions);
-        members.entry("free", &self.free);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgStockEntry {
-    /// Starts a builder: set the members, then [`build`](OrgStockEntryBuilder::build).
-    pub fn builder() -> OrgStockEntryBuilder {
-        OrgStockEntryBuilder::default()
-    }
-}
-
-/// Builds a [`OrgStockEntry`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgStockEntryBuilder {
-    id: Option<EntryId>,
-    version: Option<EntryVersion>,
-    holder: Option<Holder>,
-    quantity: Option<Quantity>,
-    note: Option<String>,
-    job_orders: Option<Vec<JobOrderEarmark>>,
-    missions: Option<Vec<MissionEarmark>>,
-    free: Option<EarmarkSplit>,
-    extra: Map<Json>,
-}
-
-impl OrgStockEntryBuilder {
-    /// The entry.
-    pub fn id(mut self, value: impl Into<EntryId>) -> Self {
-        self.id = Some(value.into());
-        self
-    }
-
-    /// Send the current one with every op on the entry.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// The member who holds it.
-    pub fn holder(mut self, value: impl Into<Holder>) -> Self {
-        self.holder = Some(value.into());
-        self
-    }
-
-    /// What the entry holds, in the lot's unit.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The entry's note, when it has one and the holder's name is not withheld.
-    ///
-    /// Limits: at most 2000 characters.
-    pub fn note(mut self, value: impl Into<String>) -> Self {
-        self.note = Some(value.into());
-        self
-    }
-
-    /// The job orders it is earmarked to.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderEarmark>>,
-    ) -> Self {
-        self.job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The missions it is earmarked to.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionEarmark>>,
-    ) -> Self {
-        self.missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The part not earmarked: once to job orders, once to missions.
-    pub fn free(mut self, value: impl Into<EarmarkSplit>) -> Self {
-        self.free = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgStockEntry, Violations> {
-        let given = [
-            ("id", self.id.is_some()),
-            ("version", self.version.is_some()),
-            ("holder", self.holder.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("jobOrders", self.job_orders.is_some()),
-            ("missions", self.missions.is_some()),
-            ("free", self.free.is_some()),
-        ];
-        let (
-            Some(id),
-            Some(version),
-            Some(holder),
-            Some(quantity),
-            Some(job_orders),
-            Some(missions),
-            Some(free),
-        ) = (
-            self.id,
-            self.version,
-            self.holder,
-            self.quantity,
-            self.job_orders,
-            self.missions,
-            self.free,
-        ) else {
-            return Err(contract::missing(OrgStockEntry::VALIDATOR, &given));
-        };
-        let value = OrgStockEntry {
-            id,
-            version,
-            holder,
-            quantity,
-            note: self.note,
-            job_orders,
-            missions,
-            free,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OrgStockEntry OrgStockEntryBuilder {
+        required {
+            id: one EntryId = "id", version: one EntryVersion = "version",
+            holder: one Holder = "holder", quantity: one Quantity = "quantity",
+            job_orders: list Vec<JobOrderEarmark> = "jobOrders",
+            missions: list Vec<MissionEarmark> = "missions", free: one EarmarkSplit = "free",
+        }
+        optional { note: one String = "note" }
     }
 }
 
 impl Contract for OrgStockEntry {
     const VALIDATOR: Validator = schemas::validator(375);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.version.is_valid() && self.holder.is_valid()
             && self.quantity.is_valid()
@@ -3130,16 +1024,8 @@ impl Contract for OrgStockEntry {
             && (!(match &self.holder {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
+                Holder::Unknown(value) => schemas::validator(387).is_valid(value),
             }) || self.note.is_none())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.holder.report_undeclared(&at.key("holder"), found);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        found.elements(&at.key("jobOrders"), &self.job_orders);
-        found.elements(&at.key("missions"), &self.missions);
-        self.free.report_undeclared(&at.key("free"), found);
     }
 }
 
@@ -3148,7 +1034,7 @@ impl Contract for OrgStockEntry {
 /// One pool's stock of one material or item at one location, quality and stolen state, summed over every member who holds stock there. The same stock in two units is two lots. A lot names no holder. Keep it at most 7 days, show it only to the connecting member and do not pass it on.
 ///
 /// Schema: `org-stock-lot.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockLot {
     /// The material or game item.
     pub material: CatalogEntry,
@@ -3176,237 +1062,33 @@ pub struct OrgStockLot {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgStockLot {
-    const EXPECTING: &'static str = "an object (OrgStockLot)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut material = None;
-        let mut material_kind = None;
-        let mut location = None;
-        let mut quality = None;
-        let mut stolen = None;
-        let mut quantity = None;
-        let mut key_slot = None;
-        let mut unit = None;
-        let mut earmarked = None;
-        let mut entries = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material"),
-                "materialKind" => {
-                    read::field(&mut map, &mut material_kind, "materialKind")
-                }
-                "location" => read::field(&mut map, &mut location, "location"),
-                "quality" => read::field(&mut map, &mut quality, "quality"),
-                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "key" => read::field(&mut map, &mut key_slot, "key"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "earmarked" => read::field(&mut map, &mut earmarked, "earmarked"),
-                "entries" => read::field(&mut map, &mut entries, "entries"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    OrgStockLot {
+        required {
+            material = "material", location = "location", quality = "quality", stolen = "stolen",
+            quantity = "quantity", key = "key", unit = "unit", earmarked = "earmarked",
         }
-        let due = [
-            ("material", material.is_some()),
-            ("location", location.is_some()),
-            ("quality", quality.is_some()),
-            ("stolen", stolen.is_some()),
-            ("quantity", quantity.is_some()),
-            ("key", key_slot.is_some()),
-            ("unit", unit.is_some()),
-            ("earmarked", earmarked.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-            Some(key_slot),
-            Some(unit),
-            Some(earmarked),
-        ) = (material, location, quality, stolen, quantity, key_slot, unit, earmarked)
-        else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            material,
-            material_kind,
-            location,
-            quality,
-            stolen,
-            quantity,
-            key: key_slot,
-            unit,
-            earmarked,
-            entries,
-            extra,
-        })
+        optional { material_kind = "materialKind", entries = "entries" }
+        nested {
+            material = "material", material_kind = "materialKind", location = "location",
+            quantity = "quantity", unit = "unit", earmarked = "earmarked", entries = "entries",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OrgStockLot);
-
-impl Serialize for OrgStockLot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("material", &self.material);
-        members.optional("materialKind", &self.material_kind);
-        members.entry("location", &self.location);
-        members.entry("quality", &self.quality);
-        members.entry("stolen", &self.stolen);
-        members.entry("quantity", &self.quantity);
-        members.entry("key", &self.key);
-        members.entry("unit", &self.unit);
-        members.entry("earmarked", &self.earmarked);
-        members.optional("entries", &self.entries);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgStockLot {
-    /// Starts a builder: set the members, then [`build`](OrgStockLotBuilder::build).
-    pub fn builder() -> OrgStockLotBuilder {
-        OrgStockLotBuilder::default()
-    }
-}
-
-/// Builds a [`OrgStockLot`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgStockLotBuilder {
-    material: Option<CatalogEntry>,
-    material_kind: Option<MaterialKind>,
-    location: Option<Location>,
-    quality: Option<Quality>,
-    stolen: Option<bool>,
-    quantity: Option<Quantity>,
-    key: Option<OrgLotKey>,
-    unit: Option<UnitRef>,
-    earmarked: Option<EarmarkSplit>,
-    entries: Option<Vec<OrgStockEntry>>,
-    extra: Map<Json>,
-}
-
-impl OrgStockLotBuilder {
-    /// The material or game item.
-    pub fn material(mut self, value: impl Into<CatalogEntry>) -> Self {
-        self.material = Some(value.into());
-        self
-    }
-
-    /// What the material is. Materials only.
-    pub fn material_kind(mut self, value: impl Into<MaterialKind>) -> Self {
-        self.material_kind = Some(value.into());
-        self
-    }
-
-    /// The warehouse location it is at.
-    pub fn location(mut self, value: impl Into<Location>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The quality a material is booked at; 0 for an item.
-    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
-        self.quality = Some(value.into());
-        self
-    }
-
-    /// Marked as stolen.
-    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
-        self.stolen = Some(value.into());
-        self
-    }
-
-    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The lot.
-    pub fn key(mut self, value: impl Into<OrgLotKey>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// The unit whose pool holds it.
-    pub fn unit(mut self, value: impl Into<UnitRef>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The part reserved for job orders and for missions; 0 when nothing is.
-    pub fn earmarked(mut self, value: impl Into<EarmarkSplit>) -> Self {
-        self.earmarked = Some(value.into());
-        self
-    }
-
-    /// What each holder has. Only with `exchange.orgstock.details`, in a pool where the member is a Logistician of that unit.
-    ///
-    /// Limits: at most 10000 entries.
-    pub fn entries(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<OrgStockEntry>>,
-    ) -> Self {
-        self.entries = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgStockLot, Violations> {
-        let given = [
-            ("material", self.material.is_some()),
-            ("location", self.location.is_some()),
-            ("quality", self.quality.is_some()),
-            ("stolen", self.stolen.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("key", self.key.is_some()),
-            ("unit", self.unit.is_some()),
-            ("earmarked", self.earmarked.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-            Some(key),
-            Some(unit),
-            Some(earmarked),
-        ) = (
-            self.material,
-            self.location,
-            self.quality,
-            self.stolen,
-            self.quantity,
-            self.key,
-            self.unit,
-            self.earmarked,
-        ) else {
-            return Err(contract::missing(OrgStockLot::VALIDATOR, &given));
-        };
-        let value = OrgStockLot {
-            material,
-            material_kind: self.material_kind,
-            location,
-            quality,
-            stolen,
-            quantity,
-            key,
-            unit,
-            earmarked,
-            entries: self.entries,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OrgStockLot OrgStockLotBuilder {
+        required {
+            material: one CatalogEntry = "material", location: one Location = "location",
+            quality: one Quality = "quality", stolen: one bool = "stolen",
+            quantity: one Quantity = "quantity", key: one OrgLotKey = "key",
+            unit: one UnitRef = "unit", earmarked: one EarmarkSplit = "earmarked",
+        }
+        optional {
+            material_kind: one MaterialKind = "materialKind",
+            entries: list Vec<OrgStockEntry> = "entries",
+        }
     }
 }
 
@@ -3414,7 +1096,9 @@ impl Contract for OrgStockLot {
     const VALIDATOR: Validator = schemas::validator(420);
 
     fn is_valid(&self) -> bool {
-        self.material.is_valid() && self.location.is_valid() && self.quality.is_valid()
+        self.material.is_valid()
+            && self.material_kind.as_ref().is_none_or(|value| value.is_valid())
+            && self.location.is_valid() && self.quality.is_valid()
             && self.quantity.is_valid() && self.key.is_valid() && self.unit.is_valid()
             && self.earmarked.is_valid()
             && self
@@ -3424,21 +1108,6 @@ impl Contract for OrgStockLot {
                     value.len() <= 10000 && value.iter().all(|value| value.is_valid())
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.material.report_undeclared(&at.key("material"), found);
-        if let Some(value) = &self.material_kind {
-            value.report_undeclared(&at.key("materialKind"), found);
-        }
-        self.location.report_undeclared(&at.key("location"), found);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        self.unit.report_undeclared(&at.key("unit"), found);
-        self.earmarked.report_undeclared(&at.key("earmarked"), found);
-        if let Some(value) = &self.entries {
-            found.elements(&at.key("entries"), value);
-        }
-    }
 }
 
 /// Org stock members.
@@ -3446,7 +1115,7 @@ impl Contract for OrgStockLot {
 /// The roster of a unit: the members that a book-in or a move may name as holder. Who keeps the name hidden is left out; their entries stay writable by id.
 ///
 /// Schema: `org-stock-members.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockMembers {
     /// The unit asked for.
     pub unit: UnitRef,
@@ -3458,89 +1127,17 @@ pub struct OrgStockMembers {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgStockMembers {
-    const EXPECTING: &'static str = "an object (OrgStockMembers)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut unit = None;
-        let mut items = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "items" => read::field(&mut map, &mut items, "items"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("unit", unit.is_some()), ("items", items.is_some())];
-        let (Some(unit), Some(items)) = (unit, items) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { unit, items, extra })
+::contract_runtime::object! {
+    OrgStockMembers {
+        required { unit = "unit", items = "items" }
+        nested { unit = "unit", items = "items" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OrgStockMembers);
-
-impl Serialize for OrgStockMembers {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("unit", &self.unit);
-        members.entry("items", &self.items);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgStockMembers {
-    /// Starts a builder: set the members, then [`build`](OrgStockMembersBuilder::build).
-    pub fn builder() -> OrgStockMembersBuilder {
-        OrgStockMembersBuilder::default()
-    }
-}
-
-/// Builds a [`OrgStockMembers`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgStockMembersBuilder {
-    unit: Option<UnitRef>,
-    items: Option<Vec<RosterMember>>,
-    extra: Map<Json>,
-}
-
-impl OrgStockMembersBuilder {
-    /// The unit asked for.
-    pub fn unit(mut self, value: impl Into<UnitRef>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The unit's direct members, ordered by name.
-    ///
-    /// Limits: at most 10000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<RosterMember>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgStockMembers, Violations> {
-        let given = [("unit", self.unit.is_some()), ("items", self.items.is_some())];
-        let (Some(unit), Some(items)) = (self.unit, self.items) else {
-            return Err(contract::missing(OrgStockMembers::VALIDATOR, &given));
-        };
-        let value = OrgStockMembers {
-            unit,
-            items,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OrgStockMembers OrgStockMembersBuilder {
+        required { unit: one UnitRef = "unit", items: list Vec<RosterMember> = "items" }
     }
 }
 
@@ -3551,137 +1148,37 @@ impl Contract for OrgStockMembers {
         self.unit.is_valid() && self.items.len() <= 10000
             && self.items.iter().all(|value| value.is_valid())
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.unit.report_undeclared(&at.key("unit"), found);
-        found.elements(&at.key("items"), &self.items);
+::contract_runtime::closed_union! {
+    #[tag = "op"]
+    /// A change to a pool.
+    ///
+    /// Schema: `change-set.schema.json#/$defs/orgStockOp`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum OrgStockOp {
+        BookIn(BookIn) = "book-in",
+        BookOut(BookOut) = "book-out",
+        Sell(SellStock) = "sell",
+        MoveLocation(MoveLocation) = "move-location",
+        MoveHolder(MoveHolder) = "move-holder",
+        MovePool(MovePool) = "move-pool",
+        Note(SetNote) = "note",
+        Stolen(MarkStolen) = "stolen",
     }
 }
 
-/// A change to a pool.
-///
-/// Schema: `change-set.schema.json#/$defs/orgStockOp`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum OrgStockOp {
-    /// `op` is `"book-in"`.
-    BookIn(BookIn),
-    /// `op` is `"book-out"`.
-    BookOut(BookOut),
-    /// `op` is `"sell"`.
-    Sell(SellStock),
-    /// `op` is `"move-location"`.
-    MoveLocation(MoveLocation),
-    /// `op` is `"move-holder"`.
-    MoveHolder(MoveHolder),
-    /// `op` is `"move-pool"`.
-    MovePool(MovePool),
-    /// `op` is `"note"`.
-    Note(SetNote),
-    /// `op` is `"stolen"`.
-    Stolen(MarkStolen),
-}
-
-impl<'de> FromMap<'de> for OrgStockOp {
-    const EXPECTING: &'static str = "an object (OrgStockOp)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("book-in") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::BookIn)
-                }
-                Tag::Text("book-out") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::BookOut)
-                }
-                Tag::Text("sell") => FromMap::from_map(rest.with_tag()).map(Self::Sell),
-                Tag::Text("move-location") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::MoveLocation)
-                }
-                Tag::Text("move-holder") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::MoveHolder)
-                }
-                Tag::Text("move-pool") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::MovePool)
-                }
-                Tag::Text("note") => FromMap::from_map(rest.with_tag()).map(Self::Note),
-                Tag::Text("stolen") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Stolen)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(OrgStockOp);
-
-impl Serialize for OrgStockOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::BookIn(value) => value.serialize(serializer),
-            Self::BookOut(value) => value.serialize(serializer),
-            Self::Sell(value) => value.serialize(serializer),
-            Self::MoveLocation(value) => value.serialize(serializer),
-            Self::MoveHolder(value) => value.serialize(serializer),
-            Self::MovePool(value) => value.serialize(serializer),
-            Self::Note(value) => value.serialize(serializer),
-            Self::Stolen(value) => value.serialize(serializer),
+::contract_runtime::variants! {
+    OrgStockOp {
+        from {
+            BookIn(BookIn), BookOut(BookOut), Sell(SellStock), MoveLocation(MoveLocation),
+            MoveHolder(MoveHolder), MovePool(MovePool), Note(SetNote), Stolen(MarkStolen),
         }
-    }
-}
-
-impl From<BookIn> for OrgStockOp {
-    fn from(value: BookIn) -> Self {
-        Self::BookIn(value)
-    }
-}
-
-impl From<BookOut> for OrgStockOp {
-    fn from(value: BookOut) -> Self {
-        Self::BookOut(value)
-    }
-}
-
-impl From<SellStock> for OrgStockOp {
-    fn from(value: SellStock) -> Self {
-        Self::Sell(value)
-    }
-}
-
-impl From<MoveLocation> for OrgStockOp {
-    fn from(value: MoveLocation) -> Self {
-        Self::MoveLocation(value)
-    }
-}
-
-impl From<MoveHolder> for OrgStockOp {
-    fn from(value: MoveHolder) -> Self {
-        Self::MoveHolder(value)
-    }
-}
-
-impl From<MovePool> for OrgStockOp {
-    fn from(value: MovePool) -> Self {
-        Self::MovePool(value)
-    }
-}
-
-impl From<SetNote> for OrgStockOp {
-    fn from(value: SetNote) -> Self {
-        Self::Note(value)
-    }
-}
-
-impl From<MarkStolen> for OrgStockOp {
-    fn from(value: MarkStolen) -> Self {
-        Self::Stolen(value)
+        nested { BookIn, BookOut, Sell, MoveLocation, MoveHolder, MovePool, Note, Stolen }
     }
 }
 
@@ -3700,25 +1197,12 @@ impl Contract for OrgStockOp {
             Self::Stolen(value) => value.is_valid(),
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::BookIn(value) => value.report_undeclared(at, found),
-            Self::BookOut(value) => value.report_undeclared(at, found),
-            Self::Sell(value) => value.report_undeclared(at, found),
-            Self::MoveLocation(value) => value.report_undeclared(at, found),
-            Self::MoveHolder(value) => value.report_undeclared(at, found),
-            Self::MovePool(value) => value.report_undeclared(at, found),
-            Self::Note(value) => value.report_undeclared(at, found),
-            Self::Stolen(value) => value.report_undeclared(at, found),
-        }
-    }
 }
 
 /// A page of the pools that the member reads.
 ///
 /// Schema: `page.schema.json#/$defs/orgStockPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockPage {
     /// Lots that hold stock.
     ///
@@ -3740,160 +1224,24 @@ pub struct OrgStockPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgStockPage {
-    const EXPECTING: &'static str = "an object (OrgStockPage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut removed = None;
-        let mut next_cursor = None;
-        let mut has_more = None;
-        let mut units = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "removed" => read::field(&mut map, &mut removed, "removed"),
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                "units" => read::field(&mut map, &mut units, "units"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    OrgStockPage {
+        required {
+            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
+            units = "units",
         }
-        let due = [
-            ("items", items.is_some()),
-            ("removed", removed.is_some()),
-            ("nextCursor", next_cursor.is_some()),
-            ("hasMore", has_more.is_some()),
-            ("units", units.is_some()),
-        ];
-        let (
-            Some(items),
-            Some(removed),
-            Some(next_cursor),
-            Some(has_more),
-            Some(units),
-        ) = (items, removed, next_cursor, has_more, units) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            units,
-            extra,
-        })
+        nested { items = "items", removed = "removed", units = "units" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OrgStockPage);
-
-impl Serialize for OrgStockPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("removed", &self.removed);
-        members.entry("nextCursor", &self.next_cursor);
-        members.entry("hasMore", &self.has_more);
-        members.entry("units", &self.units);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgStockPage {
-    /// Starts a builder: set the members, then [`build`](OrgStockPageBuilder::build).
-    pub fn builder() -> OrgStockPageBuilder {
-        OrgStockPageBuilder::default()
-    }
-}
-
-/// Builds a [`OrgStockPage`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgStockPageBuilder {
-    items: Option<Vec<OrgStockLot>>,
-    removed: Option<Vec<Tombstone>>,
-    next_cursor: Option<Cursor>,
-    has_more: Option<bool>,
-    units: Option<Vec<OrgUnit>>,
-    extra: Map<Json>,
-}
-
-impl OrgStockPageBuilder {
-    /// Lots that hold stock.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<OrgStockLot>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn removed(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Tombstone>>,
-    ) -> Self {
-        self.removed = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
-    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
-        self.next_cursor = Some(value.into());
-        self
-    }
-
-    /// More entries or changes wait: ask again with `nextCursor`.
-    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
-        self.has_more = Some(value.into());
-        self
-    }
-
-    /// The unit of every pool that the member reads now, on every page. A unit no longer listed is gone with all its lots.
-    ///
-    /// Limits: at most 1000 entries; no two equal.
-    pub fn units(mut self, value: impl IntoIterator<Item = impl Into<OrgUnit>>) -> Self {
-        self.units = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgStockPage, Violations> {
-        let given = [
-            ("items", self.items.is_some()),
-            ("removed", self.removed.is_some()),
-            ("nextCursor", self.next_cursor.is_some()),
-            ("hasMore", self.has_more.is_some()),
-            ("units", self.units.is_some()),
-        ];
-        let (
-            Some(items),
-            Some(removed),
-            Some(next_cursor),
-            Some(has_more),
-            Some(units),
-        ) = (self.items, self.removed, self.next_cursor, self.has_more, self.units) else {
-            return Err(contract::missing(OrgStockPage::VALIDATOR, &given));
-        };
-        let value = OrgStockPage {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            units,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OrgStockPage OrgStockPageBuilder {
+        required {
+            items: list Vec<OrgStockLot> = "items", removed: list Vec<Tombstone> = "removed",
+            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
+            units: list Vec<OrgUnit> = "units",
+        }
     }
 }
 
@@ -3908,125 +1256,15 @@ impl Contract for OrgStockPage {
             && contract::all_distinct(&self.units)
             && self.units.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-        found.elements(&at.key("removed"), &self.removed);
-        found.elements(&at.key("units"), &self.units);
-    }
-}
-
-/// What every op on a pool has.
-///
-/// Schema: `change-set.schema.json#/$defs/poolOp`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PoolOp {
-    /// Echoed in the op's result.
-    pub op_id: Option<OpId>,
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub unit: UnitId,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for PoolOp {
-    const EXPECTING: &'static str = "an object (PoolOp)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let unit = read::required(unit, "unit")?;
-        Ok(Self { op_id, unit, extra })
-    }
-}
-
-::contract_runtime::read_object!(PoolOp);
-
-impl Serialize for PoolOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl PoolOp {
-    /// Starts a builder: set the members, then [`build`](PoolOpBuilder::build).
-    pub fn builder() -> PoolOpBuilder {
-        PoolOpBuilder::default()
-    }
-}
-
-/// Builds a [`PoolOp`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct PoolOpBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    extra: Map<Json>,
-}
-
-impl PoolOpBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<PoolOp, Violations> {
-        let given = [("unit", self.unit.is_some())];
-        let (Some(unit),) = (self.unit,) else {
-            return Err(contract::missing(PoolOp::VALIDATOR, &given));
-        };
-        let value = PoolOp {
-            op_id: self.op_id,
-            unit,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for PoolOp {
-    const VALIDATOR: Validator = schemas::validator(190);
-
-    fn is_valid(&self) -> bool {
-        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// A direct member of the unit.
 ///
 /// Schema: `org-stock-members.schema.json#/$defs/rosterMember`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RosterMember {
     /// The pseudonym that names the member as holder.
-    pub r#ref: HolderRef,
+    pub ref_: HolderRef,
     /// The member's name.
     ///
     /// Limits: 1 to 200 characters.
@@ -4035,86 +1273,16 @@ pub struct RosterMember {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RosterMember {
-    const EXPECTING: &'static str = "an object (RosterMember)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#ref = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("ref", r#ref.is_some()), ("name", name.is_some())];
-        let (Some(r#ref), Some(name)) = (r#ref, name) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { r#ref, name, extra })
+::contract_runtime::object! {
+    RosterMember {
+        required { ref_ = "ref", name = "name" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(RosterMember);
-
-impl Serialize for RosterMember {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ref", &self.r#ref);
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RosterMember {
-    /// Starts a builder: set the members, then [`build`](RosterMemberBuilder::build).
-    pub fn builder() -> RosterMemberBuilder {
-        RosterMemberBuilder::default()
-    }
-}
-
-/// Builds a [`RosterMember`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RosterMemberBuilder {
-    r#ref: Option<HolderRef>,
-    name: Option<String>,
-    extra: Map<Json>,
-}
-
-impl RosterMemberBuilder {
-    /// The pseudonym that names the member as holder.
-    pub fn r#ref(mut self, value: impl Into<HolderRef>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// The member's name.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RosterMember, Violations> {
-        let given = [("ref", self.r#ref.is_some()), ("name", self.name.is_some())];
-        let (Some(r#ref), Some(name)) = (self.r#ref, self.name) else {
-            return Err(contract::missing(RosterMember::VALIDATOR, &given));
-        };
-        let value = RosterMember {
-            r#ref,
-            name,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    RosterMember RosterMemberBuilder {
+        required { ref_: one HolderRef = "ref", name: one String = "name" }
     }
 }
 
@@ -4122,19 +1290,15 @@ impl Contract for RosterMember {
     const VALIDATOR: Validator = schemas::validator(432);
 
     fn is_valid(&self) -> bool {
-        self.r#ref.is_valid() && !self.name.is_empty()
+        self.ref_.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }
 
 /// Takes stock out and records the sale. A mission in `fromMissions` receives its part of the proceeds as income, when the member takes part in it.
 ///
 /// Schema: `change-set.schema.json#/$defs/sellStock`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SellStock {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -4166,230 +1330,35 @@ pub struct SellStock {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for SellStock {
-    const EXPECTING: &'static str = "an object (SellStock)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut quantity = None;
-        let mut from_job_orders = None;
-        let mut from_missions = None;
-        let mut op = None;
-        let mut terminal = None;
-        let mut proceeds = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
-                }
-                "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")
-                }
-                "op" => read::constant(&mut map, &mut op, "op", &"sell"),
-                "terminal" => read::field(&mut map, &mut terminal, "terminal"),
-                "proceeds" => read::field(&mut map, &mut proceeds, "proceeds"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    SellStock {
+        tag { op = "op" is "sell" }
+        required {
+            unit = "unit", entry = "entry", version = "version", quantity = "quantity",
+            terminal = "terminal", proceeds = "proceeds",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("quantity", quantity.is_some()),
-            ("op", op.is_some()),
-            ("terminal", terminal.is_some()),
-            ("proceeds", proceeds.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(entry),
-            Some(version),
-            Some(quantity),
-            Some(()),
-            Some(terminal),
-            Some(proceeds),
-        ) = (unit, entry, version, quantity, op, terminal, proceeds) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders,
-            from_missions,
-            terminal,
-            proceeds,
-            extra,
-        })
+        optional {
+            op_id = "opId", from_job_orders = "fromJobOrders", from_missions = "fromMissions",
+        }
+        nested {
+            quantity = "quantity", from_job_orders = "fromJobOrders",
+            from_missions = "fromMissions",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(SellStock);
-
-impl Serialize for SellStock {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"sell");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("quantity", &self.quantity);
-        members.optional("fromJobOrders", &self.from_job_orders);
-        members.optional("fromMissions", &self.from_missions);
-        members.entry("terminal", &self.terminal);
-        members.entry("proceeds", &self.proceeds);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl SellStock {
-    /// Starts a builder: set the members, then [`build`](SellStockBuilder::build).
-    pub fn builder() -> SellStockBuilder {
-        SellStockBuilder::default()
-    }
-}
-
-/// Builds a [`SellStock`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct SellStockBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    quantity: Option<Quantity>,
-    from_job_orders: Option<Vec<JobOrderShare>>,
-    from_missions: Option<Vec<MissionShare>>,
-    terminal: Option<String>,
-    proceeds: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl SellStockBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// How much to take, earmarked parts included.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The parts to take of stock earmarked to job orders.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
-    ) -> Self {
-        self.from_job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The parts to take of stock earmarked to missions.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionShare>>,
-    ) -> Self {
-        self.from_missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where it was sold.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn terminal(mut self, value: impl Into<String>) -> Self {
-        self.terminal = Some(value.into());
-        self
-    }
-
-    /// What it brought, in aUEC.
-    ///
-    /// Limits: 0 to 1000000000000.
-    pub fn proceeds(mut self, value: impl Into<i64>) -> Self {
-        self.proceeds = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<SellStock, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("terminal", self.terminal.is_some()),
-            ("proceeds", self.proceeds.is_some()),
-        ];
-        let (
-            Some(unit),
-            Some(entry),
-            Some(version),
-            Some(quantity),
-            Some(terminal),
-            Some(proceeds),
-        ) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.quantity,
-            self.terminal,
-            self.proceeds,
-        ) else {
-            return Err(contract::missing(SellStock::VALIDATOR, &given));
-        };
-        let value = SellStock {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders: self.from_job_orders,
-            from_missions: self.from_missions,
-            terminal,
-            proceeds,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    SellStock SellStockBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version", quantity: one Quantity = "quantity",
+            terminal: one String = "terminal", proceeds: one i64 = "proceeds",
+        }
+        optional {
+            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: list Vec<MissionShare> = "fromMissions",
+        }
     }
 }
 
@@ -4415,23 +1384,12 @@ impl Contract for SellStock {
             && char_count_at_most(&self.terminal, 200) && self.proceeds >= 0
             && self.proceeds <= 1000000000000
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        if let Some(value) = &self.from_job_orders {
-            found.elements(&at.key("fromJobOrders"), value);
-        }
-        if let Some(value) = &self.from_missions {
-            found.elements(&at.key("fromMissions"), value);
-        }
-    }
 }
 
 /// Sets the note of an entry.
 ///
 /// Schema: `change-set.schema.json#/$defs/setNote`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetNote {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -4449,147 +1407,22 @@ pub struct SetNote {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for SetNote {
-    const EXPECTING: &'static str = "an object (SetNote)";
+::contract_runtime::object! {
+    SetNote {
+        tag { op = "op" is "note" }
+        required { unit = "unit", entry = "entry", version = "version" }
+        optional { op_id = "opId", note = "note" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut op = None;
-        let mut note = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "op" => read::constant(&mut map, &mut op, "op", &"note"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    SetNote SetNoteBuilder {
+        required {
+            unit: one UnitId = "unit", entry: one EntryId = "entry",
+            version: one EntryVersion = "version",
         }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("op", op.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(())) = (
-            unit,
-            entry,
-            version,
-            op,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            note,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(SetNote);
-
-impl Serialize for SetNote {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"note");
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.optional("note", &self.note);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl SetNote {
-    /// Starts a builder: set the members, then [`build`](SetNoteBuilder::build).
-    pub fn builder() -> SetNoteBuilder {
-        SetNoteBuilder::default()
-    }
-}
-
-/// Builds a [`SetNote`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct SetNoteBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    note: Option<String>,
-    extra: Map<Json>,
-}
-
-impl SetNoteBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// The new note. Left out or blank: none.
-    ///
-    /// Limits: at most 2000 characters.
-    pub fn note(mut self, value: impl Into<String>) -> Self {
-        self.note = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<SetNote, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version)) = (
-            self.unit,
-            self.entry,
-            self.version,
-        ) else {
-            return Err(contract::missing(SetNote::VALIDATOR, &given));
-        };
-        let value = SetNote {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            note: self.note,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+        optional { op_id: one OpId = "opId", note: one String = "note" }
     }
 }
 
@@ -4601,327 +1434,30 @@ impl Contract for SetNote {
             && self.entry.is_valid() && self.version.is_valid()
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// What every op has that takes stock from an entry: from its free part, unless earmarks are named.
-///
-/// Schema: `change-set.schema.json#/$defs/takeOp`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TakeOp {
-    /// Echoed in the op's result.
-    pub op_id: Option<OpId>,
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub unit: UnitId,
-    /// The entry, which must be in the pool.
-    pub entry: EntryId,
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub version: EntryVersion,
-    /// How much to take, earmarked parts included.
-    pub quantity: Quantity,
-    /// The parts to take of stock earmarked to job orders.
-    ///
-    /// Limits: at most 100 entries.
-    pub from_job_orders: Option<Vec<JobOrderShare>>,
-    /// The parts to take of stock earmarked to missions.
-    ///
-    /// Limits: at most 100 entries.
-    pub from_missions: Option<Vec<MissionShare>>,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for TakeOp {
-    const EXPECTING: &'static str = "an object (TakeOp)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut unit = None;
-        let mut entry = None;
-        let mut version = None;
-        let mut quantity = None;
-        let mut from_job_orders = None;
-        let mut from_missions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "entry" => read::field(&mut map, &mut entry, "entry"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "fromJobOrders" => {
-                    read::field(&mut map, &mut from_job_orders, "fromJobOrders")
-                }
-                "fromMissions" => {
-                    read::field(&mut map, &mut from_missions, "fromMissions")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("unit", unit.is_some()),
-            ("entry", entry.is_some()),
-            ("version", version.is_some()),
-            ("quantity", quantity.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(quantity)) = (
-            unit,
-            entry,
-            version,
-            quantity,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders,
-            from_missions,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(TakeOp);
-
-impl Serialize for TakeOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("opId", &self.op_id);
-        members.entry("unit", &self.unit);
-        members.entry("entry", &self.entry);
-        members.entry("version", &self.version);
-        members.entry("quantity", &self.quantity);
-        members.optional("fromJobOrders", &self.from_job_orders);
-        members.optional("fromMissions", &self.from_missions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl TakeOp {
-    /// Starts a builder: set the members, then [`build`](TakeOpBuilder::build).
-    pub fn builder() -> TakeOpBuilder {
-        TakeOpBuilder::default()
-    }
-}
-
-/// Builds a [`TakeOp`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct TakeOpBuilder {
-    op_id: Option<OpId>,
-    unit: Option<UnitId>,
-    entry: Option<EntryId>,
-    version: Option<EntryVersion>,
-    quantity: Option<Quantity>,
-    from_job_orders: Option<Vec<JobOrderShare>>,
-    from_missions: Option<Vec<MissionShare>>,
-    extra: Map<Json>,
-}
-
-impl TakeOpBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The pool: a unit that the member directly belongs to and is a Logistician of.
-    pub fn unit(mut self, value: impl Into<UnitId>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// The entry, which must be in the pool.
-    pub fn entry(mut self, value: impl Into<EntryId>) -> Self {
-        self.entry = Some(value.into());
-        self
-    }
-
-    /// The entry's version as earlier ops of the batch leave it: each that changes it adds one.
-    pub fn version(mut self, value: impl Into<EntryVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// How much to take, earmarked parts included.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The parts to take of stock earmarked to job orders.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_job_orders(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<JobOrderShare>>,
-    ) -> Self {
-        self.from_job_orders = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The parts to take of stock earmarked to missions.
-    ///
-    /// Limits: at most 100 entries.
-    pub fn from_missions(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<MissionShare>>,
-    ) -> Self {
-        self.from_missions = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<TakeOp, Violations> {
-        let given = [
-            ("unit", self.unit.is_some()),
-            ("entry", self.entry.is_some()),
-            ("version", self.version.is_some()),
-            ("quantity", self.quantity.is_some()),
-        ];
-        let (Some(unit), Some(entry), Some(version), Some(quantity)) = (
-            self.unit,
-            self.entry,
-            self.version,
-            self.quantity,
-        ) else {
-            return Err(contract::missing(TakeOp::VALIDATOR, &given));
-        };
-        let value = TakeOp {
-            op_id: self.op_id,
-            unit,
-            entry,
-            version,
-            quantity,
-            from_job_orders: self.from_job_orders,
-            from_missions: self.from_missions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for TakeOp {
-    const VALIDATOR: Validator = schemas::validator(197);
-
-    fn is_valid(&self) -> bool {
-        self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
-            && self.entry.is_valid() && self.version.is_valid()
-            && self.quantity.is_valid()
-            && self
-                .from_job_orders
-                .as_ref()
-                .is_none_or(|value| {
-                    value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                })
-            && self
-                .from_missions
-                .as_ref()
-                .is_none_or(|value| {
-                    value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                })
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        if let Some(value) = &self.from_job_orders {
-            found.elements(&at.key("fromJobOrders"), value);
-        }
-        if let Some(value) = &self.from_missions {
-            found.elements(&at.key("fromMissions"), value);
-        }
-    }
 }
 
 /// A holder who keeps the name from connected applications: neither name nor pseudonym is sent.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/withheldHolder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WithheldHolder {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for WithheldHolder {
-    const EXPECTING: &'static str = "an object (WithheldHolder)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut withheld = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "withheld" => read::constant(&mut map, &mut withheld, "withheld", &true),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(withheld, "withheld")?;
-        Ok(Self { extra })
+::contract_runtime::object! {
+    WithheldHolder {
+        tag { withheld = "withheld" is true }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(WithheldHolder);
-
-impl Serialize for WithheldHolder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("withheld", &true);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl WithheldHolder {
-    /// Starts a builder: set the members, then [`build`](WithheldHolderBuilder::build).
-    pub fn builder() -> WithheldHolderBuilder {
-        WithheldHolderBuilder::default()
-    }
-}
-
-/// Builds a [`WithheldHolder`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct WithheldHolderBuilder {
-    extra: Map<Json>,
-}
-
-impl WithheldHolderBuilder {
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<WithheldHolder, Violations> {
-        let value = WithheldHolder {
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
+::contract_runtime::builder! { WithheldHolder WithheldHolderBuilder {} }
 
 impl Contract for WithheldHolder {
     const VALIDATOR: Validator = schemas::validator(403);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         !(self.extra.contains_key("name") || self.extra.contains_key("ref"))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,15 +2,10 @@
 
 //! The member's org units.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// Org unit.
@@ -18,7 +13,7 @@ use super::schemas;
 /// An organisation unit. Units of all four kinds have a pool of shared stock.
 ///
 /// Schema: `org-unit.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgUnit {
     /// Id of the unit, and of its pool.
     pub id: UnitId,
@@ -36,136 +31,19 @@ pub struct OrgUnit {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgUnit {
-    const EXPECTING: &'static str = "an object (OrgUnit)";
+::contract_runtime::object! {
+    OrgUnit {
+        required { id = "id", name = "name", shorthand = "shorthand", kind = "kind" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut name = None;
-        let mut shorthand = None;
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "shorthand" => read::field(&mut map, &mut shorthand, "shorthand"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    OrgUnit OrgUnitBuilder {
+        required {
+            id: one UnitId = "id", name: one String = "name", shorthand: one String = "shorthand",
+            kind: one OrgUnitKind = "kind",
         }
-        let due = [
-            ("id", id.is_some()),
-            ("name", name.is_some()),
-            ("shorthand", shorthand.is_some()),
-            ("kind", kind.is_some()),
-        ];
-        let (Some(id), Some(name), Some(shorthand), Some(kind)) = (
-            id,
-            name,
-            shorthand,
-            kind,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            id,
-            name,
-            shorthand,
-            kind,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(OrgUnit);
-
-impl Serialize for OrgUnit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.entry("name", &self.name);
-        members.entry("shorthand", &self.shorthand);
-        members.entry("kind", &self.kind);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgUnit {
-    /// Starts a builder: set the members, then [`build`](OrgUnitBuilder::build).
-    pub fn builder() -> OrgUnitBuilder {
-        OrgUnitBuilder::default()
-    }
-}
-
-/// Builds a [`OrgUnit`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgUnitBuilder {
-    id: Option<UnitId>,
-    name: Option<String>,
-    shorthand: Option<String>,
-    kind: Option<OrgUnitKind>,
-    extra: Map<Json>,
-}
-
-impl OrgUnitBuilder {
-    /// Id of the unit, and of its pool.
-    pub fn id(mut self, value: impl Into<UnitId>) -> Self {
-        self.id = Some(value.into());
-        self
-    }
-
-    /// The unit's name.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// The unit's short name.
-    ///
-    /// Limits: 1 to 50 characters.
-    pub fn shorthand(mut self, value: impl Into<String>) -> Self {
-        self.shorthand = Some(value.into());
-        self
-    }
-
-    /// What kind of unit it is.
-    pub fn kind(mut self, value: impl Into<OrgUnitKind>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgUnit, Violations> {
-        let given = [
-            ("id", self.id.is_some()),
-            ("name", self.name.is_some()),
-            ("shorthand", self.shorthand.is_some()),
-            ("kind", self.kind.is_some()),
-        ];
-        let (Some(id), Some(name), Some(shorthand), Some(kind)) = (
-            self.id,
-            self.name,
-            self.shorthand,
-            self.kind,
-        ) else {
-            return Err(contract::missing(OrgUnit::VALIDATOR, &given));
-        };
-        let value = OrgUnit {
-            id,
-            name,
-            shorthand,
-            kind,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -177,94 +55,30 @@ impl Contract for OrgUnit {
             && char_count_at_most(&self.name, 200) && !self.shorthand.is_empty()
             && char_count_at_most(&self.shorthand, 50) && self.kind.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
-/// Kind of an org unit. Kinds may be added: keep an unknown one as text.
-///
-/// Schema: `org-unit.schema.json#/$defs/orgUnitKind`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OrgUnitKind {
-    /// `SQUADRON`
-    Squadron,
-    /// `SPECIAL_COMMAND`
-    SpecialCommand,
-    /// `BEREICH`
-    Bereich,
-    /// `ORGANISATIONSLEITUNG`
-    Organisationsleitung,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl OrgUnitKind {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::Squadron,
-        Self::SpecialCommand,
-        Self::Bereich,
-        Self::Organisationsleitung,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Squadron => "SQUADRON",
-            Self::SpecialCommand => "SPECIAL_COMMAND",
-            Self::Bereich => "BEREICH",
-            Self::Organisationsleitung => "ORGANISATIONSLEITUNG",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "SQUADRON" => Self::Squadron,
-                "SPECIAL_COMMAND" => Self::SpecialCommand,
-                "BEREICH" => Self::Bereich,
-                "ORGANISATIONSLEITUNG" => Self::Organisationsleitung,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// Kind of an org unit. Kinds may be added: keep an unknown one as text.
+    ///
+    /// Schema: `org-unit.schema.json#/$defs/orgUnitKind`.
+    pub enum OrgUnitKind {
+        Squadron = "SQUADRON",
+        SpecialCommand = "SPECIAL_COMMAND",
+        Bereich = "BEREICH",
+        Organisationsleitung = "ORGANISATIONSLEITUNG",
     }
 }
-
-::contract_runtime::open_enum!(OrgUnitKind);
 
 impl Contract for OrgUnitKind {
     const VALIDATOR: Validator = schemas::validator(447);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                matches!(
-                    text, "SQUADRON" | "SPECIAL_COMMAND" | "BEREICH" |
-                    "ORGANISATIONSLEITUNG"
-                )
-                    || char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_4.is_match(text)
+                char_count_at_least(text, 3) && char_count_at_most(text, 64)
+                    && schemas::PATTERN_4.is_match(text)
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Org unit list.
@@ -272,7 +86,7 @@ impl Contract for OrgUnitKind {
 /// The units that the member directly belongs to.
 ///
 /// Schema: `org-unit-list.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgUnitList {
     /// The units, ordered by name.
     ///
@@ -282,72 +96,17 @@ pub struct OrgUnitList {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OrgUnitList {
-    const EXPECTING: &'static str = "an object (OrgUnitList)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let items = read::required(items, "items")?;
-        Ok(Self { items, extra })
+::contract_runtime::object! {
+    OrgUnitList {
+        required { items = "items" }
+        nested { items = "items" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OrgUnitList);
-
-impl Serialize for OrgUnitList {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OrgUnitList {
-    /// Starts a builder: set the members, then [`build`](OrgUnitListBuilder::build).
-    pub fn builder() -> OrgUnitListBuilder {
-        OrgUnitListBuilder::default()
-    }
-}
-
-/// Builds a [`OrgUnitList`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OrgUnitListBuilder {
-    items: Option<Vec<OrgUnit>>,
-    extra: Map<Json>,
-}
-
-impl OrgUnitListBuilder {
-    /// The units, ordered by name.
-    ///
-    /// Limits: at most 1000 entries; no two equal.
-    pub fn items(mut self, value: impl IntoIterator<Item = impl Into<OrgUnit>>) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OrgUnitList, Violations> {
-        let given = [("items", self.items.is_some())];
-        let (Some(items),) = (self.items,) else {
-            return Err(contract::missing(OrgUnitList::VALIDATOR, &given));
-        };
-        let value = OrgUnitList {
-            items,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OrgUnitList OrgUnitListBuilder {
+        required { items: list Vec<OrgUnit> = "items" }
     }
 }
 
@@ -358,11 +117,6 @@ impl Contract for OrgUnitList {
         self.items.len() <= 1000 && contract::all_distinct(&self.items)
             && self.items.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
 }
 
 /// Id of an org unit and of its pool. Opaque.
@@ -370,7 +124,7 @@ impl Contract for OrgUnitList {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `org-unit.schema.json#/$defs/unitId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UnitId(pub(super) String);
 
 impl UnitId {
@@ -389,14 +143,12 @@ impl Contract for UnitId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// An org unit by id and name.
 ///
 /// Schema: `org-unit.schema.json#/$defs/unitRef`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnitRef {
     /// Id of the unit, and of its pool.
     pub id: UnitId,
@@ -408,86 +160,11 @@ pub struct UnitRef {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for UnitRef {
-    const EXPECTING: &'static str = "an object (UnitRef)";
+::contract_runtime::object! { UnitRef { required { id = "id", name = "name" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("id", id.is_some()), ("name", name.is_some())];
-        let (Some(id), Some(name)) = (id, name) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, name, extra })
-    }
-}
-
-::contract_runtime::read_object!(UnitRef);
-
-impl Serialize for UnitRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl UnitRef {
-    /// Starts a builder: set the members, then [`build`](UnitRefBuilder::build).
-    pub fn builder() -> UnitRefBuilder {
-        UnitRefBuilder::default()
-    }
-}
-
-/// Builds a [`UnitRef`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct UnitRefBuilder {
-    id: Option<UnitId>,
-    name: Option<String>,
-    extra: Map<Json>,
-}
-
-impl UnitRefBuilder {
-    /// Id of the unit, and of its pool.
-    pub fn id(mut self, value: impl Into<UnitId>) -> Self {
-        self.id = Some(value.into());
-        self
-    }
-
-    /// The unit's name.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<UnitRef, Violations> {
-        let given = [("id", self.id.is_some()), ("name", self.name.is_some())];
-        let (Some(id), Some(name)) = (self.id, self.name) else {
-            return Err(contract::missing(UnitRef::VALIDATOR, &given));
-        };
-        let value = UnitRef {
-            id,
-            name,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    UnitRef UnitRefBuilder {
+        required { id: one UnitId = "id", name: one String = "name" }
     }
 }
 
@@ -497,9 +174,5 @@ impl Contract for UnitRef {
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

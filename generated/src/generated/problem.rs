@@ -2,23 +2,18 @@
 
 //! Refusals: RFC 9457 problems.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Secret, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Secret};
 use super::schemas;
 
 /// A link with a one-time handoff id. A secret: open it for the member, never log or share it.
 ///
-/// Limits: at most 2048 characters; matches `^https?://`.
+/// Limits: at most 2048 characters; format `uri`; matches `^https?://`.
 ///
 /// Schema: `problem.schema.json#/$defs/confirmationUrl`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfirmationUrl(pub(super) Secret);
 
 impl ConfirmationUrl {
@@ -35,8 +30,6 @@ impl Contract for ConfirmationUrl {
         char_count_at_most(self.0.expose(), 2048)
             && schemas::PATTERN_16.is_match(self.0.expose())
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Id of one call, chosen by the client or made by the server.
@@ -44,7 +37,7 @@ impl Contract for ConfirmationUrl {
 /// Limits: 1 to 128 characters; matches `^[A-Za-z0-9._-]+$`.
 ///
 /// Schema: `problem.schema.json#/$defs/correlationId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CorrelationId(pub(super) String);
 
 impl CorrelationId {
@@ -64,16 +57,14 @@ impl Contract for CorrelationId {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
             && schemas::PATTERN_5.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A JSON Pointer (RFC 6901).
 ///
-/// Limits: at most 200 characters; matches `^(?:/(?:[^~/]|~[01])*)*$`.
+/// Limits: at most 200 characters; format `json-pointer`; matches `^(?:/(?:[^~/]|~[01])*)*$`.
 ///
 /// Schema: `problem.schema.json#/$defs/jsonPointer`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JsonPointer(pub(super) String);
 
 impl JsonPointer {
@@ -89,8 +80,6 @@ impl Contract for JsonPointer {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 200) && schemas::PATTERN_0.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Problem.
@@ -98,7 +87,7 @@ impl Contract for JsonPointer {
 /// A refusal (RFC 9457), told apart by `code`. `type` is never sent. Errors of the identity provider are OAuth error bodies, not problems.
 ///
 /// Schema: `problem.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The HTTP status of the answer.
     ///
@@ -116,7 +105,7 @@ pub struct Problem {
     pub detail: String,
     /// The path of the request.
     ///
-    /// Limits: at most 2048 characters.
+    /// Limits: at most 2048 characters; format `uri-reference`.
     pub instance: Option<String>,
     /// Names this exchange in logs: the client's own `X-Correlation-Id`, or one made by the server.
     pub correlation_id: CorrelationId,
@@ -128,233 +117,45 @@ pub struct Problem {
     pub confirmation_url: Option<ConfirmationUrl>,
     /// Reserved and never sent: read the `Retry-After` header.
     ///
-    /// Limits: at least 0.
+    /// Limits: at least 0; format `int64`.
     pub retry_after_seconds: Option<i64>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Problem {
-    const EXPECTING: &'static str = "an object (Problem)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut status = None;
-        let mut code = None;
-        let mut title = None;
-        let mut detail = None;
-        let mut instance = None;
-        let mut correlation_id = None;
-        let mut errors = None;
-        let mut confirmation_url = None;
-        let mut retry_after_seconds = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "status" => read::field(&mut map, &mut status, "status"),
-                "code" => read::field(&mut map, &mut code, "code"),
-                "title" => read::field(&mut map, &mut title, "title"),
-                "detail" => read::field(&mut map, &mut detail, "detail"),
-                "instance" => read::field(&mut map, &mut instance, "instance"),
-                "correlationId" => {
-                    read::field(&mut map, &mut correlation_id, "correlationId")
-                }
-                "errors" => read::field(&mut map, &mut errors, "errors"),
-                "confirmationUrl" => {
-                    read::field(&mut map, &mut confirmation_url, "confirmationUrl")
-                }
-                "retryAfterSeconds" => {
-                    read::field(&mut map, &mut retry_after_seconds, "retryAfterSeconds")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Problem {
+        required {
+            status = "status", code = "code", title = "title", detail = "detail",
+            correlation_id = "correlationId",
         }
-        let due = [
-            ("status", status.is_some()),
-            ("code", code.is_some()),
-            ("title", title.is_some()),
-            ("detail", detail.is_some()),
-            ("correlationId", correlation_id.is_some()),
-        ];
-        let (
-            Some(status),
-            Some(code),
-            Some(title),
-            Some(detail),
-            Some(correlation_id),
-        ) = (status, code, title, detail, correlation_id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            status,
-            code,
-            title,
-            detail,
-            instance,
-            correlation_id,
-            errors,
-            confirmation_url,
-            retry_after_seconds,
-            extra,
-        })
+        optional {
+            instance = "instance", errors = "errors", confirmation_url = "confirmationUrl",
+            retry_after_seconds = "retryAfterSeconds",
+        }
+        nested { errors = "errors" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Problem);
-
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("status", &self.status);
-        members.entry("code", &self.code);
-        members.entry("title", &self.title);
-        members.entry("detail", &self.detail);
-        members.optional("instance", &self.instance);
-        members.entry("correlationId", &self.correlation_id);
-        members.optional("errors", &self.errors);
-        members.optional("confirmationUrl", &self.confirmation_url);
-        members.optional("retryAfterSeconds", &self.retry_after_seconds);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Problem {
-    /// Starts a builder: set the members, then [`build`](ProblemBuilder::build).
-    pub fn builder() -> ProblemBuilder {
-        ProblemBuilder::default()
-    }
-}
-
-/// Builds a [`Problem`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ProblemBuilder {
-    status: Option<i64>,
-    code: Option<super::codes::Code>,
-    title: Option<String>,
-    detail: Option<String>,
-    instance: Option<String>,
-    correlation_id: Option<CorrelationId>,
-    errors: Option<Vec<ProblemError>>,
-    confirmation_url: Option<ConfirmationUrl>,
-    retry_after_seconds: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl ProblemBuilder {
-    /// The HTTP status of the answer.
-    ///
-    /// Limits: 400 to 599.
-    pub fn status(mut self, value: impl Into<i64>) -> Self {
-        self.status = Some(value.into());
-        self
-    }
-
-    /// What went wrong. Handle an unknown code by `status`.
-    pub fn code(mut self, value: impl Into<super::codes::Code>) -> Self {
-        self.code = Some(value.into());
-        self
-    }
-
-    /// The kind of refusal in a few English words.
-    ///
-    /// Limits: at most 200 characters.
-    pub fn title(mut self, value: impl Into<String>) -> Self {
-        self.title = Some(value.into());
-        self
-    }
-
-    /// A fixed English text per code.
-    ///
-    /// Limits: at most 2000 characters.
-    pub fn detail(mut self, value: impl Into<String>) -> Self {
-        self.detail = Some(value.into());
-        self
-    }
-
-    /// The path of the request.
-    ///
-    /// Limits: at most 2048 characters.
-    pub fn instance(mut self, value: impl Into<String>) -> Self {
-        self.instance = Some(value.into());
-        self
-    }
-
-    /// Names this exchange in logs: the client's own `X-Correlation-Id`, or one made by the server.
-    pub fn correlation_id(mut self, value: impl Into<CorrelationId>) -> Self {
-        self.correlation_id = Some(value.into());
-        self
-    }
-
-    /// Where the request breaks its schema. Pointers only, never values.
-    ///
-    /// Limits: at most 50 entries.
-    pub fn errors(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<ProblemError>>,
-    ) -> Self {
-        self.errors = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where the member confirms a held batch. Only with `MASS_CHANGE_CONFIRMATION_REQUIRED`.
-    pub fn confirmation_url(mut self, value: impl Into<ConfirmationUrl>) -> Self {
-        self.confirmation_url = Some(value.into());
-        self
-    }
-
-    /// Reserved and never sent: read the `Retry-After` header.
-    ///
-    /// Limits: at least 0.
-    pub fn retry_after_seconds(mut self, value: impl Into<i64>) -> Self {
-        self.retry_after_seconds = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Problem, Violations> {
-        let given = [
-            ("status", self.status.is_some()),
-            ("code", self.code.is_some()),
-            ("title", self.title.is_some()),
-            ("detail", self.detail.is_some()),
-            ("correlationId", self.correlation_id.is_some()),
-        ];
-        let (
-            Some(status),
-            Some(code),
-            Some(title),
-            Some(detail),
-            Some(correlation_id),
-        ) = (self.status, self.code, self.title, self.detail, self.correlation_id) else {
-            return Err(contract::missing(Problem::VALIDATOR, &given));
-        };
-        let value = Problem {
-            status,
-            code,
-            title,
-            detail,
-            instance: self.instance,
-            correlation_id,
-            errors: self.errors,
-            confirmation_url: self.confirmation_url,
-            retry_after_seconds: self.retry_after_seconds,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Problem ProblemBuilder {
+        required {
+            status: one i64 = "status", code: one super::codes::Code = "code",
+            title: one String = "title", detail: one String = "detail",
+            correlation_id: one CorrelationId = "correlationId",
+        }
+        optional {
+            instance: one String = "instance", errors: list Vec<ProblemError> = "errors",
+            confirmation_url: one ConfirmationUrl = "confirmationUrl",
+            retry_after_seconds: one i64 = "retryAfterSeconds",
+        }
     }
 }
 
 impl Contract for Problem {
     const VALIDATOR: Validator = schemas::validator(496);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
             && contract::holds(&self.code, schemas::validator(498))
@@ -372,19 +173,12 @@ impl Contract for Problem {
             && (!contract::holds(&self.code, schemas::validator(508))
                 || self.confirmation_url.is_some())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.errors {
-            found.elements(&at.key("errors"), value);
-        }
-    }
 }
 
 /// One place where a request breaks its schema.
 ///
 /// Schema: `problem.schema.json#/$defs/problemError`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProblemError {
     /// The place in the body, or the parameter; empty for a body that is not a JSON document.
     pub pointer: JsonPointer,
@@ -400,111 +194,24 @@ pub struct ProblemError {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ProblemError {
-    const EXPECTING: &'static str = "an object (ProblemError)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pointer = None;
-        let mut keyword = None;
-        let mut message = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
-                "keyword" => read::field(&mut map, &mut keyword, "keyword"),
-                "message" => read::field(&mut map, &mut message, "message"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let pointer = read::required(pointer, "pointer")?;
-        Ok(Self {
-            pointer,
-            keyword,
-            message,
-            extra,
-        })
+::contract_runtime::object! {
+    ProblemError {
+        required { pointer = "pointer" }
+        optional { keyword = "keyword", message = "message" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ProblemError);
-
-impl Serialize for ProblemError {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("pointer", &self.pointer);
-        members.optional("keyword", &self.keyword);
-        members.optional("message", &self.message);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ProblemError {
-    /// Starts a builder: set the members, then [`build`](ProblemErrorBuilder::build).
-    pub fn builder() -> ProblemErrorBuilder {
-        ProblemErrorBuilder::default()
-    }
-}
-
-/// Builds a [`ProblemError`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ProblemErrorBuilder {
-    pointer: Option<JsonPointer>,
-    keyword: Option<String>,
-    message: Option<String>,
-    extra: Map<Json>,
-}
-
-impl ProblemErrorBuilder {
-    /// The place in the body, or the parameter; empty for a body that is not a JSON document.
-    pub fn pointer(mut self, value: impl Into<JsonPointer>) -> Self {
-        self.pointer = Some(value.into());
-        self
-    }
-
-    /// The violated keyword of the schema.
-    ///
-    /// Limits: 1 to 64 characters.
-    pub fn keyword(mut self, value: impl Into<String>) -> Self {
-        self.keyword = Some(value.into());
-        self
-    }
-
-    /// What is wrong, where no keyword says it.
-    ///
-    /// Limits: 1 to 500 characters.
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.message = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ProblemError, Violations> {
-        let given = [("pointer", self.pointer.is_some())];
-        let (Some(pointer),) = (self.pointer,) else {
-            return Err(contract::missing(ProblemError::VALIDATOR, &given));
-        };
-        let value = ProblemError {
-            pointer,
-            keyword: self.keyword,
-            message: self.message,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ProblemError ProblemErrorBuilder {
+        required { pointer: one JsonPointer = "pointer" }
+        optional { keyword: one String = "keyword", message: one String = "message" }
     }
 }
 
 impl Contract for ProblemError {
     const VALIDATOR: Validator = schemas::validator(513);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.pointer.is_valid()
             && self
@@ -516,9 +223,5 @@ impl Contract for ProblemError {
                 .as_ref()
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 500))
             && (self.keyword.is_some() || self.message.is_some())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,217 +2,47 @@
 
 //! Why an op of a change set was not applied (WRT-09).
 
-/// Why an op of a change set was not applied (WRT-09).
-///
-/// A value that the table does not have is kept as text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Reason {
-    /// A reference matches nothing, an h: key belongs to no product, or the ship is not the member's or never existed; show the member.
+::contract_runtime::open_enum! {
+    /// Why an op of a change set was not applied (WRT-09).
     ///
-    /// `UNMATCHED`
-    Unmatched,
-    /// A reference matches several entries; let the member pick.
-    ///
-    /// `AMBIGUOUS`
-    Ambiguous,
-    /// The blueprint is granted by default and cannot be removed.
-    ///
-    /// `DEFAULT_NOT_REMOVABLE`
-    DefaultNotRemovable,
-    /// Removed by the web, the app, the system, another client or another installation; ask the member first, then send the op with override: true.
-    ///
-    /// `REMOVED_ELSEWHERE`
-    RemovedElsewhere,
-    /// The place is no warehouse location; read the locations.
-    ///
-    /// `LOCATION_UNKNOWN`
-    LocationUnknown,
-    /// A quantity is not in the unit of its material or item (PIECE for an item).
-    ///
-    /// `UNIT_MISMATCH`
-    UnitMismatch,
-    /// Marking stock as stolen is switched off.
-    ///
-    /// `STOLEN_MARKING_DISABLED`
-    StolenMarkingDisabled,
-    /// The lot, ship or entry changed since it was read, an earlier op of the set counting, or the client id is already linked to a ship; pull the feed, merge, resend under a new key.
-    ///
-    /// `VERSION_CONFLICT`
-    VersionConflict,
-    /// The part to take is reserved for a job order or mission or pledged as a donation; ask the member to release it in the web application.
-    ///
-    /// `STOCK_EARMARKED`
-    StockEarmarked,
-    /// This installation links the ship to another client id; pull the feed and link again.
-    ///
-    /// `LINK_TARGET_TAKEN`
-    LinkTargetTaken,
-    /// The member does not directly belong to the org unit; read the member's units again.
-    ///
-    /// `ORG_UNIT_NOT_ALLOWED`
-    OrgUnitNotAllowed,
-    /// The org unit changes without orgUnitVersion or with a stale one; pull the feed and ask again with the unit and counter shown.
-    ///
-    /// `ORG_UNIT_VERSION_CONFLICT`
-    OrgUnitVersionConflict,
-    /// A unit of the op is not one where the member is both Logistician and direct member, the entry is unknown, personal or in another pool, or move-holder names its own holder in another pool (use move-pool).
-    ///
-    /// `NOT_PERMITTED`
-    NotPermitted,
-    /// The holder is not on the roster of the receiving unit, or for move-pool no direct member of it; read the roster again.
-    ///
-    /// `HOLDER_UNKNOWN`
-    HolderUnknown,
-    /// The entry holds less than the quantity; pull the feed.
-    ///
-    /// `INSUFFICIENT_STOCK`
-    InsufficientStock,
-    /// The rest of the entry would hold less than it offers on the Material Exchange.
-    ///
-    /// `STOCK_OFFERED`
-    StockOffered,
-    /// The earmarks of one kind add up to more than the quantity.
-    ///
-    /// `OVER_ALLOCATION`
-    OverAllocation,
-    /// An earmark names a job order that does not need the stock, an unknown mission, a mission for an item, a target twice, or one to which the entry is not earmarked for that much.
-    ///
-    /// `EARMARK_TARGET_INVALID`
-    EarmarkTargetInvalid,
-    /// A value that the table does not have. Made by `from`, which never puts a known
-    /// value here.
-    #[non_exhaustive]
-    Unknown(Box<str>),
-}
-
-impl Reason {
-    /// Every value of the table, in its order.
-    pub const ALL: &'static [Self] = &[
-        Self::Unmatched,
-        Self::Ambiguous,
-        Self::DefaultNotRemovable,
-        Self::RemovedElsewhere,
-        Self::LocationUnknown,
-        Self::UnitMismatch,
-        Self::StolenMarkingDisabled,
-        Self::VersionConflict,
-        Self::StockEarmarked,
-        Self::LinkTargetTaken,
-        Self::OrgUnitNotAllowed,
-        Self::OrgUnitVersionConflict,
-        Self::NotPermitted,
-        Self::HolderUnknown,
-        Self::InsufficientStock,
-        Self::StockOffered,
-        Self::OverAllocation,
-        Self::EarmarkTargetInvalid,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unmatched => "UNMATCHED",
-            Self::Ambiguous => "AMBIGUOUS",
-            Self::DefaultNotRemovable => "DEFAULT_NOT_REMOVABLE",
-            Self::RemovedElsewhere => "REMOVED_ELSEWHERE",
-            Self::LocationUnknown => "LOCATION_UNKNOWN",
-            Self::UnitMismatch => "UNIT_MISMATCH",
-            Self::StolenMarkingDisabled => "STOLEN_MARKING_DISABLED",
-            Self::VersionConflict => "VERSION_CONFLICT",
-            Self::StockEarmarked => "STOCK_EARMARKED",
-            Self::LinkTargetTaken => "LINK_TARGET_TAKEN",
-            Self::OrgUnitNotAllowed => "ORG_UNIT_NOT_ALLOWED",
-            Self::OrgUnitVersionConflict => "ORG_UNIT_VERSION_CONFLICT",
-            Self::NotPermitted => "NOT_PERMITTED",
-            Self::HolderUnknown => "HOLDER_UNKNOWN",
-            Self::InsufficientStock => "INSUFFICIENT_STOCK",
-            Self::StockOffered => "STOCK_OFFERED",
-            Self::OverAllocation => "OVER_ALLOCATION",
-            Self::EarmarkTargetInvalid => "EARMARK_TARGET_INVALID",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// Whether the table has it.
-    #[must_use]
-    pub const fn is_known(&self) -> bool {
-        !matches!(self, Self::Unknown(_))
-    }
-}
-
-impl From<&str> for Reason {
-    fn from(text: &str) -> Self {
-        match text {
-            "UNMATCHED" => Self::Unmatched,
-            "AMBIGUOUS" => Self::Ambiguous,
-            "DEFAULT_NOT_REMOVABLE" => Self::DefaultNotRemovable,
-            "REMOVED_ELSEWHERE" => Self::RemovedElsewhere,
-            "LOCATION_UNKNOWN" => Self::LocationUnknown,
-            "UNIT_MISMATCH" => Self::UnitMismatch,
-            "STOLEN_MARKING_DISABLED" => Self::StolenMarkingDisabled,
-            "VERSION_CONFLICT" => Self::VersionConflict,
-            "STOCK_EARMARKED" => Self::StockEarmarked,
-            "LINK_TARGET_TAKEN" => Self::LinkTargetTaken,
-            "ORG_UNIT_NOT_ALLOWED" => Self::OrgUnitNotAllowed,
-            "ORG_UNIT_VERSION_CONFLICT" => Self::OrgUnitVersionConflict,
-            "NOT_PERMITTED" => Self::NotPermitted,
-            "HOLDER_UNKNOWN" => Self::HolderUnknown,
-            "INSUFFICIENT_STOCK" => Self::InsufficientStock,
-            "STOCK_OFFERED" => Self::StockOffered,
-            "OVER_ALLOCATION" => Self::OverAllocation,
-            "EARMARK_TARGET_INVALID" => Self::EarmarkTargetInvalid,
-            other => Self::Unknown(other.into()),
-        }
-    }
-}
-
-impl From<String> for Reason {
-    fn from(text: String) -> Self {
-        Self::from(text.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Reason {
-    type Err = ::std::convert::Infallible;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        Ok(Self::from(text))
-    }
-}
-
-impl ::std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Reason {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Reason {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Reason {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+    /// A value that the table does not have is kept as text.
+    pub enum Reason {
+        /// A reference matches nothing, an h: key belongs to no product, or the ship is not the member's or never existed; show the member.
+        Unmatched = "UNMATCHED",
+        /// A reference matches several entries; let the member pick.
+        Ambiguous = "AMBIGUOUS",
+        /// The blueprint is granted by default and cannot be removed.
+        DefaultNotRemovable = "DEFAULT_NOT_REMOVABLE",
+        /// Removed by the web, the app, the system, another client or another installation; ask the member first, then send the op with override: true.
+        RemovedElsewhere = "REMOVED_ELSEWHERE",
+        /// The place is no warehouse location; read the locations.
+        LocationUnknown = "LOCATION_UNKNOWN",
+        /// A quantity is not in the unit of its material or item (PIECE for an item).
+        UnitMismatch = "UNIT_MISMATCH",
+        /// Marking stock as stolen is switched off.
+        StolenMarkingDisabled = "STOLEN_MARKING_DISABLED",
+        /// The lot, ship or entry changed since it was read, an earlier op of the set counting, or the client id is already linked to a ship; pull the feed, merge, resend under a new key.
+        VersionConflict = "VERSION_CONFLICT",
+        /// The part to take is reserved for a job order or mission or pledged as a donation; ask the member to release it in the web application.
+        StockEarmarked = "STOCK_EARMARKED",
+        /// This installation links the ship to another client id; pull the feed and link again.
+        LinkTargetTaken = "LINK_TARGET_TAKEN",
+        /// The member does not directly belong to the org unit; read the member's units again.
+        OrgUnitNotAllowed = "ORG_UNIT_NOT_ALLOWED",
+        /// The org unit changes without orgUnitVersion or with a stale one; pull the feed and ask again with the unit and counter shown.
+        OrgUnitVersionConflict = "ORG_UNIT_VERSION_CONFLICT",
+        /// A unit of the op is not one where the member is both Logistician and direct member, the entry is unknown, personal or in another pool, or move-holder names its own holder in another pool (use move-pool).
+        NotPermitted = "NOT_PERMITTED",
+        /// The holder is not on the roster of the receiving unit, or for move-pool no direct member of it; read the roster again.
+        HolderUnknown = "HOLDER_UNKNOWN",
+        /// The entry holds less than the quantity; pull the feed.
+        InsufficientStock = "INSUFFICIENT_STOCK",
+        /// The rest of the entry would hold less than it offers on the Material Exchange.
+        StockOffered = "STOCK_OFFERED",
+        /// The earmarks of one kind add up to more than the quantity.
+        OverAllocation = "OVER_ALLOCATION",
+        /// An earmark names a job order that does not need the stock, an unknown mission, a mission for an item, a target twice, or one to which the entry is not earmarked for that much.
+        EarmarkTargetInvalid = "EARMARK_TARGET_INVALID",
     }
 }
 
@@ -453,75 +283,11 @@ impl Reason {
     }
 }
 
-/// The values of `result`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RefusedAs {
-    /// `unmatched`
-    Unmatched,
-    /// `ambiguous`
-    Ambiguous,
-    /// `rejected`
-    Rejected,
-}
-
-impl RefusedAs {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::Unmatched, Self::Ambiguous, Self::Rejected];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unmatched => "unmatched",
-            Self::Ambiguous => "ambiguous",
-            Self::Rejected => "rejected",
-        }
-    }
-}
-
-impl ::std::str::FromStr for RefusedAs {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "unmatched" => Ok(Self::Unmatched),
-            "ambiguous" => Ok(Self::Ambiguous),
-            "rejected" => Ok(Self::Rejected),
-            _ => Err(::contract_runtime::contract::UnknownValue("RefusedAs")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for RefusedAs {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for RefusedAs {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for RefusedAs {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for RefusedAs {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The values of `result`.
+    pub enum RefusedAs {
+        Unmatched = "unmatched",
+        Ambiguous = "ambiguous",
+        Rejected = "rejected",
     }
 }

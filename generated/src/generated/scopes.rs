@@ -2,189 +2,39 @@
 
 //! The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
 
-/// The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
-///
-/// A value that the table does not have is kept as text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Scope {
-    /// Connect to the exchange: name this installation and check your game-account handle
+::contract_runtime::open_enum! {
+    /// The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
     ///
-    /// `exchange.connect`
-    ExchangeConnect,
-    /// See your blueprints
-    ///
-    /// `exchange.blueprints.read`
-    ExchangeBlueprintsRead,
-    /// Add and remove your blueprints
-    ///
-    /// `exchange.blueprints.write`
-    ExchangeBlueprintsWrite,
-    /// See your warehouse stock
-    ///
-    /// `exchange.stock.read`
-    ExchangeStockRead,
-    /// Change your warehouse stock
-    ///
-    /// `exchange.stock.write`
-    ExchangeStockWrite,
-    /// See your ships
-    ///
-    /// `exchange.hangar.read`
-    ExchangeHangarRead,
-    /// Add, change and remove your ships
-    ///
-    /// `exchange.hangar.write`
-    ExchangeHangarWrite,
-    /// See the org units you belong to
-    ///
-    /// `exchange.orgunits.read`
-    ExchangeOrgunitsRead,
-    /// See the shared stock of your org units
-    ///
-    /// `exchange.orgstock.read`
-    ExchangeOrgstockRead,
-    /// Change the shared stock of org units where you are a Logistician
-    ///
-    /// `exchange.orgstock.write`
-    ExchangeOrgstockWrite,
-    /// See who holds the shared stock of org units where you are a Logistician
-    ///
-    /// `exchange.orgstock.details`
-    ExchangeOrgstockDetails,
-    /// See the open demand of your org units
-    ///
-    /// `exchange.demand.read`
-    ExchangeDemandRead,
-    /// Prepare blueprint imports for you to confirm
-    ///
-    /// `exchange.drafts.blueprints`
-    ExchangeDraftsBlueprints,
-    /// Prepare refinery orders for you to confirm
-    ///
-    /// `exchange.drafts.refinery`
-    ExchangeDraftsRefinery,
-    /// A value that the table does not have. Made by `from`, which never puts a known
-    /// value here.
-    #[non_exhaustive]
-    Unknown(Box<str>),
-}
-
-impl Scope {
-    /// Every value of the table, in its order.
-    pub const ALL: &'static [Self] = &[
-        Self::ExchangeConnect,
-        Self::ExchangeBlueprintsRead,
-        Self::ExchangeBlueprintsWrite,
-        Self::ExchangeStockRead,
-        Self::ExchangeStockWrite,
-        Self::ExchangeHangarRead,
-        Self::ExchangeHangarWrite,
-        Self::ExchangeOrgunitsRead,
-        Self::ExchangeOrgstockRead,
-        Self::ExchangeOrgstockWrite,
-        Self::ExchangeOrgstockDetails,
-        Self::ExchangeDemandRead,
-        Self::ExchangeDraftsBlueprints,
-        Self::ExchangeDraftsRefinery,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::ExchangeConnect => "exchange.connect",
-            Self::ExchangeBlueprintsRead => "exchange.blueprints.read",
-            Self::ExchangeBlueprintsWrite => "exchange.blueprints.write",
-            Self::ExchangeStockRead => "exchange.stock.read",
-            Self::ExchangeStockWrite => "exchange.stock.write",
-            Self::ExchangeHangarRead => "exchange.hangar.read",
-            Self::ExchangeHangarWrite => "exchange.hangar.write",
-            Self::ExchangeOrgunitsRead => "exchange.orgunits.read",
-            Self::ExchangeOrgstockRead => "exchange.orgstock.read",
-            Self::ExchangeOrgstockWrite => "exchange.orgstock.write",
-            Self::ExchangeOrgstockDetails => "exchange.orgstock.details",
-            Self::ExchangeDemandRead => "exchange.demand.read",
-            Self::ExchangeDraftsBlueprints => "exchange.drafts.blueprints",
-            Self::ExchangeDraftsRefinery => "exchange.drafts.refinery",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// Whether the table has it.
-    #[must_use]
-    pub const fn is_known(&self) -> bool {
-        !matches!(self, Self::Unknown(_))
-    }
-}
-
-impl From<&str> for Scope {
-    fn from(text: &str) -> Self {
-        match text {
-            "exchange.connect" => Self::ExchangeConnect,
-            "exchange.blueprints.read" => Self::ExchangeBlueprintsRead,
-            "exchange.blueprints.write" => Self::ExchangeBlueprintsWrite,
-            "exchange.stock.read" => Self::ExchangeStockRead,
-            "exchange.stock.write" => Self::ExchangeStockWrite,
-            "exchange.hangar.read" => Self::ExchangeHangarRead,
-            "exchange.hangar.write" => Self::ExchangeHangarWrite,
-            "exchange.orgunits.read" => Self::ExchangeOrgunitsRead,
-            "exchange.orgstock.read" => Self::ExchangeOrgstockRead,
-            "exchange.orgstock.write" => Self::ExchangeOrgstockWrite,
-            "exchange.orgstock.details" => Self::ExchangeOrgstockDetails,
-            "exchange.demand.read" => Self::ExchangeDemandRead,
-            "exchange.drafts.blueprints" => Self::ExchangeDraftsBlueprints,
-            "exchange.drafts.refinery" => Self::ExchangeDraftsRefinery,
-            other => Self::Unknown(other.into()),
-        }
-    }
-}
-
-impl From<String> for Scope {
-    fn from(text: String) -> Self {
-        Self::from(text.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Scope {
-    type Err = ::std::convert::Infallible;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        Ok(Self::from(text))
-    }
-}
-
-impl ::std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Scope {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Scope {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Scope {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+    /// A value that the table does not have is kept as text.
+    pub enum Scope {
+        /// Connect to the exchange: name this installation and check your game-account handle
+        ExchangeConnect = "exchange.connect",
+        /// See your blueprints
+        ExchangeBlueprintsRead = "exchange.blueprints.read",
+        /// Add and remove your blueprints
+        ExchangeBlueprintsWrite = "exchange.blueprints.write",
+        /// See your warehouse stock
+        ExchangeStockRead = "exchange.stock.read",
+        /// Change your warehouse stock
+        ExchangeStockWrite = "exchange.stock.write",
+        /// See your ships
+        ExchangeHangarRead = "exchange.hangar.read",
+        /// Add, change and remove your ships
+        ExchangeHangarWrite = "exchange.hangar.write",
+        /// See the org units you belong to
+        ExchangeOrgunitsRead = "exchange.orgunits.read",
+        /// See the shared stock of your org units
+        ExchangeOrgstockRead = "exchange.orgstock.read",
+        /// Change the shared stock of org units where you are a Logistician
+        ExchangeOrgstockWrite = "exchange.orgstock.write",
+        /// See who holds the shared stock of org units where you are a Logistician
+        ExchangeOrgstockDetails = "exchange.orgstock.details",
+        /// See the open demand of your org units
+        ExchangeDemandRead = "exchange.demand.read",
+        /// Prepare blueprint imports for you to confirm
+        ExchangeDraftsBlueprints = "exchange.drafts.blueprints",
+        /// Prepare refinery orders for you to confirm
+        ExchangeDraftsRefinery = "exchange.drafts.refinery",
     }
 }
 
@@ -320,89 +170,13 @@ impl Scope {
     }
 }
 
-/// The values of `access`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
-    /// `connect`
-    Connect,
-    /// `read`
-    Read,
-    /// `write`
-    Write,
-    /// `details`
-    Details,
-    /// `draft`
-    Draft,
-}
-
-impl Access {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::Connect,
-        Self::Read,
-        Self::Write,
-        Self::Details,
-        Self::Draft,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Connect => "connect",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Details => "details",
-            Self::Draft => "draft",
-        }
-    }
-}
-
-impl ::std::str::FromStr for Access {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "connect" => Ok(Self::Connect),
-            "read" => Ok(Self::Read),
-            "write" => Ok(Self::Write),
-            "details" => Ok(Self::Details),
-            "draft" => Ok(Self::Draft),
-            _ => Err(::contract_runtime::contract::UnknownValue("Access")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for Access {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Access {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Access {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Access {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The values of `access`.
+    pub enum Access {
+        Connect = "connect",
+        Read = "read",
+        Write = "write",
+        Details = "details",
+        Draft = "draft",
     }
 }

@@ -2,15 +2,10 @@
 
 //! Types that several areas use: references, amounts, places, pages, results.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::{
     schemas, connection::InstallationId,
     problem::JsonPointer,
@@ -19,10 +14,10 @@ use super::{
 /// On blueprints, stock and ships a tombstone of the channel `client` names client and installation, and one of another channel that this version knows names neither.
 ///
 /// Schema: `page.schema.json#/$defs/attribution`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attribution(pub Json);
 
-::contract_runtime::wrapper!(Attribution, Json);
+::contract_runtime::wrapper!(Attribution, Json, members);
 
 impl Contract for Attribution {
     const VALIDATOR: Validator = schemas::validator(457);
@@ -30,14 +25,12 @@ impl Contract for Attribution {
     fn is_valid(&self) -> bool {
         schemas::validator(457).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A resolved catalogue entry. Store `bt` and send it from then on.
 ///
 /// Schema: `item-ref.schema.json#/$defs/catalogEntry`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogEntry {
     /// The service's own key of the entry.
     pub bt: CatalogKey,
@@ -49,86 +42,16 @@ pub struct CatalogEntry {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for CatalogEntry {
-    const EXPECTING: &'static str = "an object (CatalogEntry)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut bt = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "bt" => read::field(&mut map, &mut bt, "bt"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("bt", bt.is_some()), ("name", name.is_some())];
-        let (Some(bt), Some(name)) = (bt, name) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { bt, name, extra })
+::contract_runtime::object! {
+    CatalogEntry {
+        required { bt = "bt", name = "name" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(CatalogEntry);
-
-impl Serialize for CatalogEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("bt", &self.bt);
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl CatalogEntry {
-    /// Starts a builder: set the members, then [`build`](CatalogEntryBuilder::build).
-    pub fn builder() -> CatalogEntryBuilder {
-        CatalogEntryBuilder::default()
-    }
-}
-
-/// Builds a [`CatalogEntry`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct CatalogEntryBuilder {
-    bt: Option<CatalogKey>,
-    name: Option<String>,
-    extra: Map<Json>,
-}
-
-impl CatalogEntryBuilder {
-    /// The service's own key of the entry.
-    pub fn bt(mut self, value: impl Into<CatalogKey>) -> Self {
-        self.bt = Some(value.into());
-        self
-    }
-
-    /// Display name, cut to 200 characters.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<CatalogEntry, Violations> {
-        let given = [("bt", self.bt.is_some()), ("name", self.name.is_some())];
-        let (Some(bt), Some(name)) = (self.bt, self.name) else {
-            return Err(contract::missing(CatalogEntry::VALIDATOR, &given));
-        };
-        let value = CatalogEntry {
-            bt,
-            name,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    CatalogEntry CatalogEntryBuilder {
+        required { bt: one CatalogKey = "bt", name: one String = "name" }
     }
 }
 
@@ -139,10 +62,6 @@ impl Contract for CatalogEntry {
         self.bt.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// The service's own key of a catalogue entry. Opaque: store, compare and echo it.
@@ -150,7 +69,7 @@ impl Contract for CatalogEntry {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `item-ref.schema.json#/$defs/catalogKey`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CatalogKey(pub(super) String);
 
 impl CatalogKey {
@@ -169,161 +88,28 @@ impl Contract for CatalogKey {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// The part of the catalogue that a reference is looked up in. `BLUEPRINT`: a blueprint, by its product.
-///
-/// Schema: `item-ref.schema.json#/$defs/catalogKind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CatalogKind {
-    /// `BLUEPRINT`
-    Blueprint,
-    /// `ITEM`
-    Item,
-    /// `MATERIAL`
-    Material,
-    /// `SHIP_TYPE`
-    ShipType,
-}
-
-impl CatalogKind {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[
-        Self::Blueprint,
-        Self::Item,
-        Self::Material,
-        Self::ShipType,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Blueprint => "BLUEPRINT",
-            Self::Item => "ITEM",
-            Self::Material => "MATERIAL",
-            Self::ShipType => "SHIP_TYPE",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "BLUEPRINT" => Self::Blueprint,
-                "ITEM" => Self::Item,
-                "MATERIAL" => Self::Material,
-                "SHIP_TYPE" => Self::ShipType,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(CatalogKind);
-
-impl Contract for CatalogKind {
-    const VALIDATOR: Validator = schemas::validator(316);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// What every op has.
-///
-/// Schema: `change-set.schema.json#/$defs/changeOp`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChangeOp {
-    /// Echoed in the op's result.
-    pub op_id: Option<OpId>,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for ChangeOp {
-    const EXPECTING: &'static str = "an object (ChangeOp)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { op_id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ChangeOp);
-
-impl Serialize for ChangeOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("opId", &self.op_id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ChangeOp {
-    /// Starts a builder: set the members, then [`build`](ChangeOpBuilder::build).
-    pub fn builder() -> ChangeOpBuilder {
-        ChangeOpBuilder::default()
-    }
-}
-
-/// Builds a [`ChangeOp`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ChangeOpBuilder {
-    op_id: Option<OpId>,
-    extra: Map<Json>,
-}
-
-impl ChangeOpBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::closed_enum! {
+    /// The part of the catalogue that a reference is looked up in. `BLUEPRINT`: a blueprint, by its product.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ChangeOp, Violations> {
-        let value = ChangeOp {
-            op_id: self.op_id,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `item-ref.schema.json#/$defs/catalogKind`.
+    pub enum CatalogKind {
+        Blueprint = "BLUEPRINT",
+        Item = "ITEM",
+        Material = "MATERIAL",
+        ShipType = "SHIP_TYPE",
     }
 }
 
-impl Contract for ChangeOp {
-    const VALIDATOR: Validator = schemas::validator(120);
-
-    fn is_valid(&self) -> bool {
-        self.op_id.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(CatalogKind = schemas::validator(316));
 
 /// Change result.
 ///
 /// What became of a change set. Read the feed after it for the new position.
 ///
 /// Schema: `change-result.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangeResult {
     /// The ops were decided only, and nothing was written.
     pub dry_run: bool,
@@ -349,15 +135,15 @@ pub struct ChangeResult {
     pub warnings: Vec<Warning>,
     /// Ships only: mission units that removed ships were detached from.
     ///
-    /// Limits: at least 0.
+    /// Limits: at least 0; format `int64`.
     pub detached_from_missions: Option<i64>,
     /// Stock only: the member's Material Exchange offers that were lowered. Tell the member when above 0; an undo does not restore them.
     ///
-    /// Limits: at least 0.
+    /// Limits: at least 0; format `int64`.
     pub offers_reduced: Option<i64>,
     /// Stock only: the member's Material Exchange offers that were removed. Tell the member when above 0; an undo does not restore them.
     ///
-    /// Limits: at least 0.
+    /// Limits: at least 0; format `int64`.
     pub offers_removed: Option<i64>,
     /// Reserved and never sent: read the feed.
     pub cursor: Option<Cursor>,
@@ -365,251 +151,33 @@ pub struct ChangeResult {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ChangeResult {
-    const EXPECTING: &'static str = "an object (ChangeResult)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut dry_run = None;
-        let mut applied = None;
-        let mut unchanged = None;
-        let mut not_applied = None;
-        let mut results = None;
-        let mut warnings = None;
-        let mut detached_from_missions = None;
-        let mut offers_reduced = None;
-        let mut offers_removed = None;
-        let mut cursor = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "applied" => read::field(&mut map, &mut applied, "applied"),
-                "unchanged" => read::field(&mut map, &mut unchanged, "unchanged"),
-                "notApplied" => read::field(&mut map, &mut not_applied, "notApplied"),
-                "results" => read::field(&mut map, &mut results, "results"),
-                "warnings" => read::field(&mut map, &mut warnings, "warnings"),
-                "detachedFromMissions" => {
-                    read::field(
-                        &mut map,
-                        &mut detached_from_missions,
-                        "detachedFromMissions",
-                    )
-                }
-                "offersReduced" => {
-                    read::field(&mut map, &mut offers_reduced, "offersReduced")
-                }
-                "offersRemoved" => {
-                    read::field(&mut map, &mut offers_removed, "offersRemoved")
-                }
-                "cursor" => read::field(&mut map, &mut cursor, "cursor"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    ChangeResult {
+        required {
+            dry_run = "dryRun", applied = "applied", unchanged = "unchanged",
+            not_applied = "notApplied", results = "results", warnings = "warnings",
         }
-        let due = [
-            ("dryRun", dry_run.is_some()),
-            ("applied", applied.is_some()),
-            ("unchanged", unchanged.is_some()),
-            ("notApplied", not_applied.is_some()),
-            ("results", results.is_some()),
-            ("warnings", warnings.is_some()),
-        ];
-        let (
-            Some(dry_run),
-            Some(applied),
-            Some(unchanged),
-            Some(not_applied),
-            Some(results),
-            Some(warnings),
-        ) = (dry_run, applied, unchanged, not_applied, results, warnings) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            dry_run,
-            applied,
-            unchanged,
-            not_applied,
-            results,
-            warnings,
-            detached_from_missions,
-            offers_reduced,
-            offers_removed,
-            cursor,
-            extra,
-        })
+        optional {
+            detached_from_missions = "detachedFromMissions", offers_reduced = "offersReduced",
+            offers_removed = "offersRemoved", cursor = "cursor",
+        }
+        nested { results = "results", warnings = "warnings" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ChangeResult);
-
-impl Serialize for ChangeResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("dryRun", &self.dry_run);
-        members.entry("applied", &self.applied);
-        members.entry("unchanged", &self.unchanged);
-        members.entry("notApplied", &self.not_applied);
-        members.entry("results", &self.results);
-        members.entry("warnings", &self.warnings);
-        members.optional("detachedFromMissions", &self.detached_from_missions);
-        members.optional("offersReduced", &self.offers_reduced);
-        members.optional("offersRemoved", &self.offers_removed);
-        members.optional("cursor", &self.cursor);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ChangeResult {
-    /// Starts a builder: set the members, then [`build`](ChangeResultBuilder::build).
-    pub fn builder() -> ChangeResultBuilder {
-        ChangeResultBuilder::default()
-    }
-}
-
-/// Builds a [`ChangeResult`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ChangeResultBuilder {
-    dry_run: Option<bool>,
-    applied: Option<i64>,
-    unchanged: Option<i64>,
-    not_applied: Option<i64>,
-    results: Option<Vec<OpOutcome>>,
-    warnings: Option<Vec<Warning>>,
-    detached_from_missions: Option<i64>,
-    offers_reduced: Option<i64>,
-    offers_removed: Option<i64>,
-    cursor: Option<Cursor>,
-    extra: Map<Json>,
-}
-
-impl ChangeResultBuilder {
-    /// The ops were decided only, and nothing was written.
-    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
-        self.dry_run = Some(value.into());
-        self
-    }
-
-    /// Ops that changed something.
-    ///
-    /// Limits: 0 to 500.
-    pub fn applied(mut self, value: impl Into<i64>) -> Self {
-        self.applied = Some(value.into());
-        self
-    }
-
-    /// Ops that found what they asked for.
-    ///
-    /// Limits: 0 to 500.
-    pub fn unchanged(mut self, value: impl Into<i64>) -> Self {
-        self.unchanged = Some(value.into());
-        self
-    }
-
-    /// The other ops.
-    ///
-    /// Limits: 0 to 500.
-    pub fn not_applied(mut self, value: impl Into<i64>) -> Self {
-        self.not_applied = Some(value.into());
-        self
-    }
-
-    /// Every op not applied, unchanged ones included.
-    ///
-    /// Limits: at most 500 entries.
-    pub fn results(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<OpOutcome>>,
-    ) -> Self {
-        self.results = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// What was accepted but not understood. Further warnings are dropped.
-    ///
-    /// Limits: at most 50 entries.
-    pub fn warnings(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Warning>>,
-    ) -> Self {
-        self.warnings = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Ships only: mission units that removed ships were detached from.
-    ///
-    /// Limits: at least 0.
-    pub fn detached_from_missions(mut self, value: impl Into<i64>) -> Self {
-        self.detached_from_missions = Some(value.into());
-        self
-    }
-
-    /// Stock only: the member's Material Exchange offers that were lowered. Tell the member when above 0; an undo does not restore them.
-    ///
-    /// Limits: at least 0.
-    pub fn offers_reduced(mut self, value: impl Into<i64>) -> Self {
-        self.offers_reduced = Some(value.into());
-        self
-    }
-
-    /// Stock only: the member's Material Exchange offers that were removed. Tell the member when above 0; an undo does not restore them.
-    ///
-    /// Limits: at least 0.
-    pub fn offers_removed(mut self, value: impl Into<i64>) -> Self {
-        self.offers_removed = Some(value.into());
-        self
-    }
-
-    /// Reserved and never sent: read the feed.
-    pub fn cursor(mut self, value: impl Into<Cursor>) -> Self {
-        self.cursor = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ChangeResult, Violations> {
-        let given = [
-            ("dryRun", self.dry_run.is_some()),
-            ("applied", self.applied.is_some()),
-            ("unchanged", self.unchanged.is_some()),
-            ("notApplied", self.not_applied.is_some()),
-            ("results", self.results.is_some()),
-            ("warnings", self.warnings.is_some()),
-        ];
-        let (
-            Some(dry_run),
-            Some(applied),
-            Some(unchanged),
-            Some(not_applied),
-            Some(results),
-            Some(warnings),
-        ) = (
-            self.dry_run,
-            self.applied,
-            self.unchanged,
-            self.not_applied,
-            self.results,
-            self.warnings,
-        ) else {
-            return Err(contract::missing(ChangeResult::VALIDATOR, &given));
-        };
-        let value = ChangeResult {
-            dry_run,
-            applied,
-            unchanged,
-            not_applied,
-            results,
-            warnings,
-            detached_from_missions: self.detached_from_missions,
-            offers_reduced: self.offers_reduced,
-            offers_removed: self.offers_removed,
-            cursor: self.cursor,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ChangeResult ChangeResultBuilder {
+        required {
+            dry_run: one bool = "dryRun", applied: one i64 = "applied",
+            unchanged: one i64 = "unchanged", not_applied: one i64 = "notApplied",
+            results: list Vec<OpOutcome> = "results", warnings: list Vec<Warning> = "warnings",
+        }
+        optional {
+            detached_from_missions: one i64 = "detachedFromMissions",
+            offers_reduced: one i64 = "offersReduced", offers_removed: one i64 = "offersRemoved",
+            cursor: one Cursor = "cursor",
+        }
     }
 }
 
@@ -628,12 +196,6 @@ impl Contract for ChangeResult {
             && self.offers_removed.as_ref().is_none_or(|value| *value >= 0)
             && self.cursor.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("results"), &self.results);
-        found.elements(&at.key("warnings"), &self.warnings);
-    }
 }
 
 /// Change set.
@@ -641,7 +203,7 @@ impl Contract for ChangeResult {
 /// A batch of changes to one area, sent with an `Idempotency-Key`. Ops are decided in order, each as if the earlier ones had run, and written in one transaction. References resolve as in catalogue resolve. Each area refines `ops`.
 ///
 /// Schema: `change-set.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangeSet {
     /// The changes, in order. More than 500 are refused as `413 BATCH_TOO_LARGE`.
     ///
@@ -657,101 +219,18 @@ pub struct ChangeSet {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ChangeSet {
-    const EXPECTING: &'static str = "an object (ChangeSet)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ops = None;
-        let mut dry_run = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops"),
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let ops = read::required(ops, "ops")?;
-        Ok(Self {
-            ops,
-            dry_run,
-            extensions,
-            extra,
-        })
+::contract_runtime::object! {
+    ChangeSet {
+        required { ops = "ops" }
+        optional { dry_run = "dryRun", extensions = "extensions" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ChangeSet);
-
-impl Serialize for ChangeSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ops", &self.ops);
-        members.optional("dryRun", &self.dry_run);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ChangeSet {
-    /// Starts a builder: set the members, then [`build`](ChangeSetBuilder::build).
-    pub fn builder() -> ChangeSetBuilder {
-        ChangeSetBuilder::default()
-    }
-}
-
-/// Builds a [`ChangeSet`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ChangeSetBuilder {
-    ops: Option<Vec<Json>>,
-    dry_run: Option<bool>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl ChangeSetBuilder {
-    /// The changes, in order. More than 500 are refused as `413 BATCH_TOO_LARGE`.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn ops(mut self, value: impl IntoIterator<Item = impl Into<Json>>) -> Self {
-        self.ops = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Decide every op and answer the same counts, but write nothing.
-    ///
-    /// Default: `false`.
-    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
-        self.dry_run = Some(value.into());
-        self
-    }
-
-    /// Data of others about this batch.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ChangeSet, Violations> {
-        let given = [("ops", self.ops.is_some())];
-        let (Some(ops),) = (self.ops,) else {
-            return Err(contract::missing(ChangeSet::VALIDATOR, &given));
-        };
-        let value = ChangeSet {
-            ops,
-            dry_run: self.dry_run,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ChangeSet ChangeSetBuilder {
+        required { ops: list Vec<Json> = "ops" }
+        optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
 
@@ -762,10 +241,6 @@ impl Contract for ChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Registered id of a client application.
@@ -773,7 +248,7 @@ impl Contract for ChangeSet {
 /// Limits: 1 to 64 characters.
 ///
 /// Schema: `tombstone.schema.json#/$defs/clientId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(pub(super) String);
 
 impl ClientId {
@@ -792,8 +267,6 @@ impl Contract for ClientId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A position in a collection. Opaque, and lost 90 days after it was read (`410 CURSOR_EXPIRED`).
@@ -801,7 +274,7 @@ impl Contract for ClientId {
 /// Limits: 1 to 128 characters; matches `^[A-Za-z0-9._:-]+$`.
 ///
 /// Schema: `page.schema.json#/$defs/cursor`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cursor(pub(super) String);
 
 impl Cursor {
@@ -821,8 +294,6 @@ impl Contract for Cursor {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
             && schemas::PATTERN_6.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Extensions.
@@ -832,10 +303,10 @@ impl Contract for Cursor {
 /// Limits: at most 10 members.
 ///
 /// Schema: `extensions.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extensions(pub Map<Map<Json>>);
 
-::contract_runtime::wrapper!(Extensions, Map < Map < Json > >);
+::contract_runtime::wrapper!(Extensions, Map < Map < Json > >, members);
 
 impl Contract for Extensions {
     const VALIDATOR: Validator = schemas::validator(284);
@@ -850,8 +321,6 @@ impl Contract for Extensions {
                         && schemas::PATTERN_11.is_match(name)
                 })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Item reference.
@@ -859,7 +328,7 @@ impl Contract for Extensions {
 /// Names one catalogue entry of a kind: a blueprint's product, an item, a material or a ship type. Send every field known. The first of `bt`, `scRecord`, `scGuid`, `uexId` and `locKey` that resolves to exactly one entry is taken; if none does, a `name` that resolves to exactly one entry wins.
 ///
 /// Schema: `item-ref.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemRef {
     /// The service's own key, as feeds and resolve answer it. Decides whenever it resolves.
     pub bt: Option<CatalogKey>,
@@ -869,7 +338,7 @@ pub struct ItemRef {
     pub sc_record: Option<String>,
     /// Game entity GUID.
     ///
-    /// Limits: matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
+    /// Limits: format `uuid`; matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
     pub sc_guid: Option<String>,
     /// The entry's id in the external catalogue.
     pub uex_id: Option<UexId>,
@@ -891,172 +360,31 @@ pub struct ItemRef {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ItemRef {
-    const EXPECTING: &'static str = "an object (ItemRef)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut bt = None;
-        let mut sc_record = None;
-        let mut sc_guid = None;
-        let mut uex_id = None;
-        let mut loc_key = None;
-        let mut name = None;
-        let mut name_locale = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "bt" => read::field(&mut map, &mut bt, "bt"),
-                "scRecord" => read::field(&mut map, &mut sc_record, "scRecord"),
-                "scGuid" => read::field(&mut map, &mut sc_guid, "scGuid"),
-                "uexId" => read::field(&mut map, &mut uex_id, "uexId"),
-                "locKey" => read::field(&mut map, &mut loc_key, "locKey"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "nameLocale" => read::field(&mut map, &mut name_locale, "nameLocale"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    ItemRef {
+        optional {
+            bt = "bt", sc_record = "scRecord", sc_guid = "scGuid", uex_id = "uexId",
+            loc_key = "locKey", name = "name", name_locale = "nameLocale",
+            extensions = "extensions",
         }
-        Ok(Self {
-            bt,
-            sc_record,
-            sc_guid,
-            uex_id,
-            loc_key,
-            name,
-            name_locale,
-            extensions,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ItemRef);
-
-impl Serialize for ItemRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("bt", &self.bt);
-        members.optional("scRecord", &self.sc_record);
-        members.optional("scGuid", &self.sc_guid);
-        members.optional("uexId", &self.uex_id);
-        members.optional("locKey", &self.loc_key);
-        members.optional("name", &self.name);
-        members.optional("nameLocale", &self.name_locale);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ItemRef {
-    /// Starts a builder: set the members, then [`build`](ItemRefBuilder::build).
-    pub fn builder() -> ItemRefBuilder {
-        ItemRefBuilder::default()
-    }
-}
-
-/// Builds a [`ItemRef`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ItemRefBuilder {
-    bt: Option<CatalogKey>,
-    sc_record: Option<String>,
-    sc_guid: Option<String>,
-    uex_id: Option<UexId>,
-    loc_key: Option<String>,
-    name: Option<String>,
-    name_locale: Option<String>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl ItemRefBuilder {
-    /// The service's own key, as feeds and resolve answer it. Decides whenever it resolves.
-    pub fn bt(mut self, value: impl Into<CatalogKey>) -> Self {
-        self.bt = Some(value.into());
-        self
-    }
-
-    /// Game-data record name. Case-insensitive, not unique.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn sc_record(mut self, value: impl Into<String>) -> Self {
-        self.sc_record = Some(value.into());
-        self
-    }
-
-    /// Game entity GUID.
-    ///
-    /// Limits: matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
-    pub fn sc_guid(mut self, value: impl Into<String>) -> Self {
-        self.sc_guid = Some(value.into());
-        self
-    }
-
-    /// The entry's id in the external catalogue.
-    pub fn uex_id(mut self, value: impl Into<UexId>) -> Self {
-        self.uex_id = Some(value.into());
-        self
-    }
-
-    /// Localisation name key without its leading `@`. Case-insensitive and the same in every language, so preferred for names that are not English.
-    ///
-    /// Limits: 1 to 200 characters; matches `^[^@]`.
-    pub fn loc_key(mut self, value: impl Into<String>) -> Self {
-        self.loc_key = Some(value.into());
-        self
-    }
-
-    /// Name as the game shows it.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Language tag of `name`. Accepted, not used for matching.
-    ///
-    /// Limits: 1 to 35 characters.
-    pub fn name_locale(mut self, value: impl Into<String>) -> Self {
-        self.name_locale = Some(value.into());
-        self
-    }
-
-    /// Data of others about this reference.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ItemRef, Violations> {
-        let value = ItemRef {
-            bt: self.bt,
-            sc_record: self.sc_record,
-            sc_guid: self.sc_guid,
-            uex_id: self.uex_id,
-            loc_key: self.loc_key,
-            name: self.name,
-            name_locale: self.name_locale,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ItemRef ItemRefBuilder {
+        optional {
+            bt: one CatalogKey = "bt", sc_record: one String = "scRecord",
+            sc_guid: one String = "scGuid", uex_id: one UexId = "uexId",
+            loc_key: one String = "locKey", name: one String = "name",
+            name_locale: one String = "nameLocale", extensions: one Extensions = "extensions",
+        }
     }
 }
 
 impl Contract for ItemRef {
     const VALIDATOR: Validator = schemas::validator(299);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.bt.as_ref().is_none_or(|value| value.is_valid())
             && self
@@ -1089,16 +417,12 @@ impl Contract for ItemRef {
                 || self.uex_id.is_some() || self.loc_key.is_some()
                 || self.name.is_some())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// A reference that holds the service's own key.
 ///
 /// Schema: `item-ref.schema.json#/$defs/keyedItemRef`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyedItemRef {
     /// The entry's id.
     pub bt: CatalogKey,
@@ -1108,7 +432,7 @@ pub struct KeyedItemRef {
     pub sc_record: Option<String>,
     /// Game entity GUID.
     ///
-    /// Limits: matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
+    /// Limits: format `uuid`; matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
     pub sc_guid: Option<String>,
     /// The entry's id in the external catalogue.
     pub uex_id: Option<UexId>,
@@ -1130,177 +454,31 @@ pub struct KeyedItemRef {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for KeyedItemRef {
-    const EXPECTING: &'static str = "an object (KeyedItemRef)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut bt = None;
-        let mut sc_record = None;
-        let mut sc_guid = None;
-        let mut uex_id = None;
-        let mut loc_key = None;
-        let mut name = None;
-        let mut name_locale = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "bt" => read::field(&mut map, &mut bt, "bt"),
-                "scRecord" => read::field(&mut map, &mut sc_record, "scRecord"),
-                "scGuid" => read::field(&mut map, &mut sc_guid, "scGuid"),
-                "uexId" => read::field(&mut map, &mut uex_id, "uexId"),
-                "locKey" => read::field(&mut map, &mut loc_key, "locKey"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "nameLocale" => read::field(&mut map, &mut name_locale, "nameLocale"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    KeyedItemRef {
+        required { bt = "bt" }
+        optional {
+            sc_record = "scRecord", sc_guid = "scGuid", uex_id = "uexId", loc_key = "locKey",
+            name = "name", name_locale = "nameLocale", extensions = "extensions",
         }
-        let bt = read::required(bt, "bt")?;
-        Ok(Self {
-            bt,
-            sc_record,
-            sc_guid,
-            uex_id,
-            loc_key,
-            name,
-            name_locale,
-            extensions,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(KeyedItemRef);
-
-impl Serialize for KeyedItemRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("bt", &self.bt);
-        members.optional("scRecord", &self.sc_record);
-        members.optional("scGuid", &self.sc_guid);
-        members.optional("uexId", &self.uex_id);
-        members.optional("locKey", &self.loc_key);
-        members.optional("name", &self.name);
-        members.optional("nameLocale", &self.name_locale);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl KeyedItemRef {
-    /// Starts a builder: set the members, then [`build`](KeyedItemRefBuilder::build).
-    pub fn builder() -> KeyedItemRefBuilder {
-        KeyedItemRefBuilder::default()
-    }
-}
-
-/// Builds a [`KeyedItemRef`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct KeyedItemRefBuilder {
-    bt: Option<CatalogKey>,
-    sc_record: Option<String>,
-    sc_guid: Option<String>,
-    uex_id: Option<UexId>,
-    loc_key: Option<String>,
-    name: Option<String>,
-    name_locale: Option<String>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl KeyedItemRefBuilder {
-    /// The entry's id.
-    pub fn bt(mut self, value: impl Into<CatalogKey>) -> Self {
-        self.bt = Some(value.into());
-        self
-    }
-
-    /// Game-data record name. Case-insensitive, not unique.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn sc_record(mut self, value: impl Into<String>) -> Self {
-        self.sc_record = Some(value.into());
-        self
-    }
-
-    /// Game entity GUID.
-    ///
-    /// Limits: matches `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`.
-    pub fn sc_guid(mut self, value: impl Into<String>) -> Self {
-        self.sc_guid = Some(value.into());
-        self
-    }
-
-    /// The entry's id in the external catalogue.
-    pub fn uex_id(mut self, value: impl Into<UexId>) -> Self {
-        self.uex_id = Some(value.into());
-        self
-    }
-
-    /// Localisation name key without its leading `@`. Case-insensitive and the same in every language, so preferred for names that are not English.
-    ///
-    /// Limits: 1 to 200 characters; matches `^[^@]`.
-    pub fn loc_key(mut self, value: impl Into<String>) -> Self {
-        self.loc_key = Some(value.into());
-        self
-    }
-
-    /// Name as the game shows it.
-    ///
-    /// Limits: 1 to 200 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Language tag of `name`. Accepted, not used for matching.
-    ///
-    /// Limits: 1 to 35 characters.
-    pub fn name_locale(mut self, value: impl Into<String>) -> Self {
-        self.name_locale = Some(value.into());
-        self
-    }
-
-    /// Data of others about this reference.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<KeyedItemRef, Violations> {
-        let given = [("bt", self.bt.is_some())];
-        let (Some(bt),) = (self.bt,) else {
-            return Err(contract::missing(KeyedItemRef::VALIDATOR, &given));
-        };
-        let value = KeyedItemRef {
-            bt,
-            sc_record: self.sc_record,
-            sc_guid: self.sc_guid,
-            uex_id: self.uex_id,
-            loc_key: self.loc_key,
-            name: self.name,
-            name_locale: self.name_locale,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    KeyedItemRef KeyedItemRefBuilder {
+        required { bt: one CatalogKey = "bt" }
+        optional {
+            sc_record: one String = "scRecord", sc_guid: one String = "scGuid",
+            uex_id: one UexId = "uexId", loc_key: one String = "locKey", name: one String = "name",
+            name_locale: one String = "nameLocale", extensions: one Extensions = "extensions",
+        }
     }
 }
 
 impl Contract for KeyedItemRef {
     const VALIDATOR: Validator = schemas::validator(320);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.bt.is_valid()
             && self
@@ -1330,10 +508,6 @@ impl Contract for KeyedItemRef {
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
             && (self.name_locale.is_none() || self.name.is_some())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Location.
@@ -1341,7 +515,7 @@ impl Contract for KeyedItemRef {
 /// A warehouse location, as answers show it. Locations are never created through this interface.
 ///
 /// Schema: `location.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The location's name; its exact spelling names it in a location reference.
     pub name: LocationName,
@@ -1351,81 +525,19 @@ pub struct Location {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Location {
-    const EXPECTING: &'static str = "an object (Location)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut uex = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "uex" => read::field(&mut map, &mut uex, "uex"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, uex, extra })
+::contract_runtime::object! {
+    Location {
+        required { name = "name" }
+        optional { uex = "uex" }
+        nested { uex = "uex" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Location);
-
-impl Serialize for Location {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("uex", &self.uex);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Location {
-    /// Starts a builder: set the members, then [`build`](LocationBuilder::build).
-    pub fn builder() -> LocationBuilder {
-        LocationBuilder::default()
-    }
-}
-
-/// Builds a [`Location`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LocationBuilder {
-    name: Option<LocationName>,
-    uex: Option<LocationLink>,
-    extra: Map<Json>,
-}
-
-impl LocationBuilder {
-    /// The location's name; its exact spelling names it in a location reference.
-    pub fn name(mut self, value: impl Into<LocationName>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Link to the external catalogue, when the location has one. A city link wins over a space-station link.
-    pub fn uex(mut self, value: impl Into<LocationLink>) -> Self {
-        self.uex = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Location, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(Location::VALIDATOR, &given));
-        };
-        let value = Location {
-            name,
-            uex: self.uex,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Location LocationBuilder {
+        required { name: one LocationName = "name" }
+        optional { uex: one LocationLink = "uex" }
     }
 }
 
@@ -1435,19 +547,12 @@ impl Contract for Location {
     fn is_valid(&self) -> bool {
         self.name.is_valid() && self.uex.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.uex {
-            value.report_undeclared(&at.key("uex"), found);
-        }
-    }
 }
 
 /// Link of a location to the external catalogue.
 ///
 /// Schema: `location.schema.json#/$defs/locationLink`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocationLink {
     /// What the link leads to.
     pub kind: LocationLinkKind,
@@ -1457,84 +562,16 @@ pub struct LocationLink {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for LocationLink {
-    const EXPECTING: &'static str = "an object (LocationLink)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(kind), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { kind, id, extra })
+::contract_runtime::object! {
+    LocationLink {
+        required { kind = "kind", id = "id" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(LocationLink);
-
-impl Serialize for LocationLink {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LocationLink {
-    /// Starts a builder: set the members, then [`build`](LocationLinkBuilder::build).
-    pub fn builder() -> LocationLinkBuilder {
-        LocationLinkBuilder::default()
-    }
-}
-
-/// Builds a [`LocationLink`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LocationLinkBuilder {
-    kind: Option<LocationLinkKind>,
-    id: Option<UexId>,
-    extra: Map<Json>,
-}
-
-impl LocationLinkBuilder {
-    /// What the link leads to.
-    pub fn kind(mut self, value: impl Into<LocationLinkKind>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// Id of the place in the external catalogue.
-    pub fn id(mut self, value: impl Into<UexId>) -> Self {
-        self.id = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LocationLink, Violations> {
-        let given = [("kind", self.kind.is_some()), ("id", self.id.is_some())];
-        let (Some(kind), Some(id)) = (self.kind, self.id) else {
-            return Err(contract::missing(LocationLink::VALIDATOR, &given));
-        };
-        let value = LocationLink {
-            kind,
-            id,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    LocationLink LocationLinkBuilder {
+        required { kind: one LocationLinkKind = "kind", id: one UexId = "id" }
     }
 }
 
@@ -1542,59 +579,26 @@ impl Contract for LocationLink {
     const VALIDATOR: Validator = schemas::validator(335);
 
     fn is_valid(&self) -> bool {
-        self.id.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.kind.is_valid() && self.id.is_valid()
     }
 }
 
-/// What a location is in the external catalogue.
-///
-/// Schema: `location.schema.json#/$defs/locationLinkKind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LocationLinkKind {
-    /// `CITY`
-    City,
-    /// `SPACE_STATION`
-    SpaceStation,
-}
-
-impl LocationLinkKind {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::City, Self::SpaceStation];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::City => "CITY",
-            Self::SpaceStation => "SPACE_STATION",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "CITY" => Self::City,
-                "SPACE_STATION" => Self::SpaceStation,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// What a location is in the external catalogue.
+    ///
+    /// Schema: `location.schema.json#/$defs/locationLinkKind`.
+    pub enum LocationLinkKind {
+        City = "CITY",
+        SpaceStation = "SPACE_STATION",
     }
 }
-
-::contract_runtime::closed_enum!(LocationLinkKind);
 
 impl Contract for LocationLinkKind {
     const VALIDATOR: Validator = schemas::validator(338);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Exact name of a warehouse location.
@@ -1602,7 +606,7 @@ impl Contract for LocationLinkKind {
 /// Limits: 1 to 200 characters.
 ///
 /// Schema: `location.schema.json#/$defs/locationName`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocationName(pub(super) String);
 
 impl LocationName {
@@ -1621,8 +625,6 @@ impl Contract for LocationName {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 200)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Location reference.
@@ -1630,7 +632,7 @@ impl Contract for LocationName {
 /// Names a warehouse location by its link, its exact name, or both. The link is tried first, then the exact name of a location that is not hidden. Without either it breaks this schema, and the batch is refused; one that names no known place is refused per op as `LOCATION_UNKNOWN`.
 ///
 /// Schema: `location-ref.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocationRef {
     /// Link to the external catalogue.
     pub uex: Option<LocationLink>,
@@ -1640,97 +642,27 @@ pub struct LocationRef {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for LocationRef {
-    const EXPECTING: &'static str = "an object (LocationRef)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut uex = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "uex" => read::field(&mut map, &mut uex, "uex"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { uex, name, extra })
+::contract_runtime::object! {
+    LocationRef {
+        optional { uex = "uex", name = "name" }
+        nested { uex = "uex" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(LocationRef);
-
-impl Serialize for LocationRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("uex", &self.uex);
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LocationRef {
-    /// Starts a builder: set the members, then [`build`](LocationRefBuilder::build).
-    pub fn builder() -> LocationRefBuilder {
-        LocationRefBuilder::default()
-    }
-}
-
-/// Builds a [`LocationRef`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LocationRefBuilder {
-    uex: Option<LocationLink>,
-    name: Option<LocationName>,
-    extra: Map<Json>,
-}
-
-impl LocationRefBuilder {
-    /// Link to the external catalogue.
-    pub fn uex(mut self, value: impl Into<LocationLink>) -> Self {
-        self.uex = Some(value.into());
-        self
-    }
-
-    /// The location's exact name.
-    pub fn name(mut self, value: impl Into<LocationName>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LocationRef, Violations> {
-        let value = LocationRef {
-            uex: self.uex,
-            name: self.name,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    LocationRef LocationRefBuilder {
+        optional { uex: one LocationLink = "uex", name: one LocationName = "name" }
     }
 }
 
 impl Contract for LocationRef {
     const VALIDATOR: Validator = schemas::validator(326);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.uex.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| value.is_valid())
             && (self.uex.is_some() || self.name.is_some())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.uex {
-            value.report_undeclared(&at.key("uex"), found);
-        }
     }
 }
 
@@ -1739,10 +671,10 @@ impl Contract for LocationRef {
 /// What a material is. Read-only, and none of it decides a lot's quality. The optional fields come from the external catalogue and are left out for a material that it does not know.
 ///
 /// Schema: `material-kind.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaterialKind {
     /// The material's place in refining.
-    pub r#type: MaterialType,
+    pub type_: MaterialType,
     /// Listed in the external commodity catalogue, ores, refined metals and gems included.
     pub commodity: bool,
     /// A mineral.
@@ -1761,163 +693,25 @@ pub struct MaterialKind {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MaterialKind {
-    const EXPECTING: &'static str = "an object (MaterialKind)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut commodity = None;
-        let mut mineral = None;
-        let mut harvestable = None;
-        let mut raw = None;
-        let mut refined = None;
-        let mut buyable = None;
-        let mut sellable = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type"),
-                "commodity" => read::field(&mut map, &mut commodity, "commodity"),
-                "mineral" => read::field(&mut map, &mut mineral, "mineral"),
-                "harvestable" => read::field(&mut map, &mut harvestable, "harvestable"),
-                "raw" => read::field(&mut map, &mut raw, "raw"),
-                "refined" => read::field(&mut map, &mut refined, "refined"),
-                "buyable" => read::field(&mut map, &mut buyable, "buyable"),
-                "sellable" => read::field(&mut map, &mut sellable, "sellable"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    MaterialKind {
+        required { type_ = "type", commodity = "commodity" }
+        optional {
+            mineral = "mineral", harvestable = "harvestable", raw = "raw", refined = "refined",
+            buyable = "buyable", sellable = "sellable",
         }
-        let due = [("type", r#type.is_some()), ("commodity", commodity.is_some())];
-        let (Some(r#type), Some(commodity)) = (r#type, commodity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            r#type,
-            commodity,
-            mineral,
-            harvestable,
-            raw,
-            refined,
-            buyable,
-            sellable,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MaterialKind);
-
-impl Serialize for MaterialKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &self.r#type);
-        members.entry("commodity", &self.commodity);
-        members.optional("mineral", &self.mineral);
-        members.optional("harvestable", &self.harvestable);
-        members.optional("raw", &self.raw);
-        members.optional("refined", &self.refined);
-        members.optional("buyable", &self.buyable);
-        members.optional("sellable", &self.sellable);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MaterialKind {
-    /// Starts a builder: set the members, then [`build`](MaterialKindBuilder::build).
-    pub fn builder() -> MaterialKindBuilder {
-        MaterialKindBuilder::default()
-    }
-}
-
-/// Builds a [`MaterialKind`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MaterialKindBuilder {
-    r#type: Option<MaterialType>,
-    commodity: Option<bool>,
-    mineral: Option<bool>,
-    harvestable: Option<bool>,
-    raw: Option<bool>,
-    refined: Option<bool>,
-    buyable: Option<bool>,
-    sellable: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl MaterialKindBuilder {
-    /// The material's place in refining.
-    pub fn r#type(mut self, value: impl Into<MaterialType>) -> Self {
-        self.r#type = Some(value.into());
-        self
-    }
-
-    /// Listed in the external commodity catalogue, ores, refined metals and gems included.
-    pub fn commodity(mut self, value: impl Into<bool>) -> Self {
-        self.commodity = Some(value.into());
-        self
-    }
-
-    /// A mineral.
-    pub fn mineral(mut self, value: impl Into<bool>) -> Self {
-        self.mineral = Some(value.into());
-        self
-    }
-
-    /// Can be harvested.
-    pub fn harvestable(mut self, value: impl Into<bool>) -> Self {
-        self.harvestable = Some(value.into());
-        self
-    }
-
-    /// A raw material.
-    pub fn raw(mut self, value: impl Into<bool>) -> Self {
-        self.raw = Some(value.into());
-        self
-    }
-
-    /// A refined material.
-    pub fn refined(mut self, value: impl Into<bool>) -> Self {
-        self.refined = Some(value.into());
-        self
-    }
-
-    /// Can be bought.
-    pub fn buyable(mut self, value: impl Into<bool>) -> Self {
-        self.buyable = Some(value.into());
-        self
-    }
-
-    /// Can be sold.
-    pub fn sellable(mut self, value: impl Into<bool>) -> Self {
-        self.sellable = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MaterialKind, Violations> {
-        let given = [
-            ("type", self.r#type.is_some()),
-            ("commodity", self.commodity.is_some()),
-        ];
-        let (Some(r#type), Some(commodity)) = (self.r#type, self.commodity) else {
-            return Err(contract::missing(MaterialKind::VALIDATOR, &given));
-        };
-        let value = MaterialKind {
-            r#type,
-            commodity,
-            mineral: self.mineral,
-            harvestable: self.harvestable,
-            raw: self.raw,
-            refined: self.refined,
-            buyable: self.buyable,
-            sellable: self.sellable,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MaterialKind MaterialKindBuilder {
+        required { type_: one MaterialType = "type", commodity: one bool = "commodity" }
+        optional {
+            mineral: one bool = "mineral", harvestable: one bool = "harvestable",
+            raw: one bool = "raw", refined: one bool = "refined", buyable: one bool = "buyable",
+            sellable: one bool = "sellable",
+        }
     }
 }
 
@@ -1925,63 +719,27 @@ impl Contract for MaterialKind {
     const VALIDATOR: Validator = schemas::validator(339);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.type_.is_valid()
     }
 }
 
-/// `RAW`: yet to be refined. `REFINED`: the product of refining. `NO_REFINE`: never refined.
-///
-/// Schema: `material-kind.schema.json#/$defs/materialType`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MaterialType {
-    /// `RAW`
-    Raw,
-    /// `REFINED`
-    Refined,
-    /// `NO_REFINE`
-    NoRefine,
-}
-
-impl MaterialType {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Raw, Self::Refined, Self::NoRefine];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Raw => "RAW",
-            Self::Refined => "REFINED",
-            Self::NoRefine => "NO_REFINE",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "RAW" => Self::Raw,
-                "REFINED" => Self::Refined,
-                "NO_REFINE" => Self::NoRefine,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `RAW`: yet to be refined. `REFINED`: the product of refining. `NO_REFINE`: never refined.
+    ///
+    /// Schema: `material-kind.schema.json#/$defs/materialType`.
+    pub enum MaterialType {
+        Raw = "RAW",
+        Refined = "REFINED",
+        NoRefine = "NO_REFINE",
     }
 }
-
-::contract_runtime::closed_enum!(MaterialType);
 
 impl Contract for MaterialType {
     const VALIDATOR: Validator = schemas::validator(348);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// An id that the client gives an op, echoed in its result.
@@ -1989,7 +747,7 @@ impl Contract for MaterialType {
 /// Limits: 1 to 64 characters.
 ///
 /// Schema: `change-set.schema.json#/$defs/opId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OpId(pub(super) String);
 
 impl OpId {
@@ -2008,14 +766,12 @@ impl Contract for OpId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// What became of an op that was not applied.
 ///
 /// Schema: `change-result.schema.json#/$defs/opOutcome`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OpOutcome {
     /// Position of the op in the batch, from 0.
     ///
@@ -2031,124 +787,24 @@ pub struct OpOutcome {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OpOutcome {
-    const EXPECTING: &'static str = "an object (OpOutcome)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut index = None;
-        let mut op_id = None;
-        let mut result = None;
-        let mut reason = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "index" => read::field(&mut map, &mut index, "index"),
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "result" => read::field(&mut map, &mut result, "result"),
-                "reason" => read::field(&mut map, &mut reason, "reason"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("index", index.is_some()), ("result", result.is_some())];
-        let (Some(index), Some(result)) = (index, result) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            index,
-            op_id,
-            result,
-            reason,
-            extra,
-        })
+::contract_runtime::object! {
+    OpOutcome {
+        required { index = "index", result = "result" }
+        optional { op_id = "opId", reason = "reason" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OpOutcome);
-
-impl Serialize for OpOutcome {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("index", &self.index);
-        members.optional("opId", &self.op_id);
-        members.entry("result", &self.result);
-        members.optional("reason", &self.reason);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl OpOutcome {
-    /// Starts a builder: set the members, then [`build`](OpOutcomeBuilder::build).
-    pub fn builder() -> OpOutcomeBuilder {
-        OpOutcomeBuilder::default()
-    }
-}
-
-/// Builds a [`OpOutcome`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct OpOutcomeBuilder {
-    index: Option<i64>,
-    op_id: Option<OpId>,
-    result: Option<OpResult>,
-    reason: Option<super::reasons::Reason>,
-    extra: Map<Json>,
-}
-
-impl OpOutcomeBuilder {
-    /// Position of the op in the batch, from 0.
-    ///
-    /// Limits: 0 to 499.
-    pub fn index(mut self, value: impl Into<i64>) -> Self {
-        self.index = Some(value.into());
-        self
-    }
-
-    /// The op's own id, when it carried one.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// How the op ended.
-    pub fn result(mut self, value: impl Into<OpResult>) -> Self {
-        self.result = Some(value.into());
-        self
-    }
-
-    /// Why. Never sent with `unchanged`.
-    pub fn reason(mut self, value: impl Into<super::reasons::Reason>) -> Self {
-        self.reason = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<OpOutcome, Violations> {
-        let given = [("index", self.index.is_some()), ("result", self.result.is_some())];
-        let (Some(index), Some(result)) = (self.index, self.result) else {
-            return Err(contract::missing(OpOutcome::VALIDATOR, &given));
-        };
-        let value = OpOutcome {
-            index,
-            op_id: self.op_id,
-            result,
-            reason: self.reason,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    OpOutcome OpOutcomeBuilder {
+        required { index: one i64 = "index", result: one OpResult = "result" }
+        optional { op_id: one OpId = "opId", reason: one super::reasons::Reason = "reason" }
     }
 }
 
 impl Contract for OpOutcome {
     const VALIDATOR: Validator = schemas::validator(78);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499
             && self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -2157,93 +813,32 @@ impl Contract for OpOutcome {
                 .reason
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(82)))
-            && (self.result.as_str() != "unchanged" || self.reason.is_none())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+            && (!matches!(& self.result, OpResult::Unchanged) || self.reason.is_none())
     }
 }
 
-/// `unchanged`: it found what it asked for. `unmatched`: a reference resolved to nothing. `ambiguous`: a reference resolved to several entries. `rejected`: refused. Results may be added: treat an unknown one as not applied.
-///
-/// Schema: `change-result.schema.json#/$defs/opResult`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OpResult {
-    /// `unchanged`
-    Unchanged,
-    /// `unmatched`
-    Unmatched,
-    /// `ambiguous`
-    Ambiguous,
-    /// `rejected`
-    Rejected,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl OpResult {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::Unchanged,
-        Self::Unmatched,
-        Self::Ambiguous,
-        Self::Rejected,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unchanged => "unchanged",
-            Self::Unmatched => "unmatched",
-            Self::Ambiguous => "ambiguous",
-            Self::Rejected => "rejected",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "unchanged" => Self::Unchanged,
-                "unmatched" => Self::Unmatched,
-                "ambiguous" => Self::Ambiguous,
-                "rejected" => Self::Rejected,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `unchanged`: it found what it asked for. `unmatched`: a reference resolved to nothing. `ambiguous`: a reference resolved to several entries. `rejected`: refused. Results may be added: treat an unknown one as not applied.
+    ///
+    /// Schema: `change-result.schema.json#/$defs/opResult`.
+    pub enum OpResult {
+        Unchanged = "unchanged",
+        Unmatched = "unmatched",
+        Ambiguous = "ambiguous",
+        Rejected = "rejected",
     }
 }
-
-::contract_runtime::open_enum!(OpResult);
 
 impl Contract for OpResult {
     const VALIDATOR: Validator = schemas::validator(87);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                matches!(text, "unchanged" | "unmatched" | "ambiguous" | "rejected")
-                    || !text.is_empty() && char_count_at_most(text, 32)
-                        && schemas::PATTERN_13.is_match(text)
+                !text.is_empty() && char_count_at_most(text, 32)
+                    && schemas::PATTERN_13.is_match(text)
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Page.
@@ -2251,7 +846,7 @@ impl Contract for OpResult {
 /// One page of a collection: of a snapshot when read without a cursor, of the change feed when read with a feed cursor. An entry can arrive in both, so apply entries by key.
 ///
 /// Schema: `page.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Page {
     /// The current state of each entry of the page.
     ///
@@ -2269,139 +864,22 @@ pub struct Page {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Page {
-    const EXPECTING: &'static str = "an object (Page)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut removed = None;
-        let mut next_cursor = None;
-        let mut has_more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "removed" => read::field(&mut map, &mut removed, "removed"),
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Page {
+        required {
+            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
-        let due = [
-            ("items", items.is_some()),
-            ("removed", removed.is_some()),
-            ("nextCursor", next_cursor.is_some()),
-            ("hasMore", has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            items,
-            removed,
-            next_cursor,
-            has_more,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra,
-        })
+        nested { removed = "removed" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Page);
-
-impl Serialize for Page {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("removed", &self.removed);
-        members.entry("nextCursor", &self.next_cursor);
-        members.entry("hasMore", &self.has_more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Page {
-    /// Starts a builder: set the members, then [`build`](PageBuilder::build).
-    pub fn builder() -> PageBuilder {
-        PageBuilder::default()
-    }
-}
-
-/// Builds a [`Page`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct PageBuilder {
-    items: Option<Vec<Json>>,
-    removed: Option<Vec<Tombstone>>,
-    next_cursor: Option<Cursor>,
-    has_more: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl PageBuilder {
-    /// The current state of each entry of the page.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn items(mut self, value: impl IntoIterator<Item = impl Into<Json>>) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn removed(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Tombstone>>,
-    ) -> Self {
-        self.removed = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
-    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
-        self.next_cursor = Some(value.into());
-        self
-    }
-
-    /// More entries or changes wait: ask again with `nextCursor`.
-    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
-        self.has_more = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Page, Violations> {
-        let given = [
-            ("items", self.items.is_some()),
-            ("removed", self.removed.is_some()),
-            ("nextCursor", self.next_cursor.is_some()),
-            ("hasMore", self.has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            self.items,
-            self.removed,
-            self.next_cursor,
-            self.has_more,
-        ) else {
-            return Err(contract::missing(Page::VALIDATOR, &given));
-        };
-        let value = Page {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Page PageBuilder {
+        required {
+            items: list Vec<Json> = "items", removed: list Vec<Tombstone> = "removed",
+            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
+        }
     }
 }
 
@@ -2413,17 +891,12 @@ impl Contract for Page {
             && self.removed.iter().all(|value| value.is_valid())
             && self.next_cursor.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("removed"), &self.removed);
-    }
 }
 
 /// A whole number of pieces.
 ///
 /// Schema: `quantity.schema.json#/$defs/pieceQuantity`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PieceQuantity {
     /// How much: whole for `PIECE`, with any number of decimals for `SCU`.
     pub amount: QuantityAmount,
@@ -2433,102 +906,28 @@ pub struct PieceQuantity {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for PieceQuantity {
-    const EXPECTING: &'static str = "an object (PieceQuantity)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut amount = None;
-        let mut unit = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "amount" => read::field(&mut map, &mut amount, "amount"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("amount", amount.is_some()), ("unit", unit.is_some())];
-        let (Some(amount), Some(unit)) = (amount, unit) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { amount, unit, extra })
+::contract_runtime::object! {
+    PieceQuantity {
+        required { amount = "amount", unit = "unit" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(PieceQuantity);
-
-impl Serialize for PieceQuantity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("amount", &self.amount);
-        members.entry("unit", &self.unit);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl PieceQuantity {
-    /// Starts a builder: set the members, then [`build`](PieceQuantityBuilder::build).
-    pub fn builder() -> PieceQuantityBuilder {
-        PieceQuantityBuilder::default()
-    }
-}
-
-/// Builds a [`PieceQuantity`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct PieceQuantityBuilder {
-    amount: Option<QuantityAmount>,
-    unit: Option<QuantityUnit>,
-    extra: Map<Json>,
-}
-
-impl PieceQuantityBuilder {
-    /// How much: whole for `PIECE`, with any number of decimals for `SCU`.
-    pub fn amount(mut self, value: impl Into<QuantityAmount>) -> Self {
-        self.amount = Some(value.into());
-        self
-    }
-
-    /// Always counted pieces.
-    pub fn unit(mut self, value: impl Into<QuantityUnit>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<PieceQuantity, Violations> {
-        let given = [("amount", self.amount.is_some())];
-        let (Some(amount),) = (self.amount,) else {
-            return Err(contract::missing(PieceQuantity::VALIDATOR, &given));
-        };
-        let value = PieceQuantity {
-            amount,
-            unit: self.unit.unwrap_or(QuantityUnit::Piece),
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    PieceQuantity PieceQuantityBuilder {
+        required { amount: one QuantityAmount = "amount" }
+        constant { unit: one QuantityUnit = "unit" or QuantityUnit::Piece }
     }
 }
 
 impl Contract for PieceQuantity {
     const VALIDATOR: Validator = schemas::validator(537);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
-        self.amount.is_valid() && matches!(& self.unit, QuantityUnit::Piece)
+        self.amount.is_valid() && self.unit.is_valid()
+            && matches!(& self.unit, QuantityUnit::Piece)
             && (!matches!(& self.unit, QuantityUnit::Piece)
                 || self.amount.0.is_integer())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }
 
@@ -2537,7 +936,7 @@ impl Contract for PieceQuantity {
 /// Where a statement about the member's blueprints comes from, and when it was observed.
 ///
 /// Schema: `provenance.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Provenance {
     /// What the statement was read from.
     pub source: ProvenanceSource,
@@ -2547,81 +946,18 @@ pub struct Provenance {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Provenance {
-    const EXPECTING: &'static str = "an object (Provenance)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut source = None;
-        let mut observed_at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "source" => read::field(&mut map, &mut source, "source"),
-                "observedAt" => read::field(&mut map, &mut observed_at, "observedAt"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let source = read::required(source, "source")?;
-        Ok(Self { source, observed_at, extra })
+::contract_runtime::object! {
+    Provenance {
+        required { source = "source" }
+        optional { observed_at = "observedAt" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Provenance);
-
-impl Serialize for Provenance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("source", &self.source);
-        members.optional("observedAt", &self.observed_at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Provenance {
-    /// Starts a builder: set the members, then [`build`](ProvenanceBuilder::build).
-    pub fn builder() -> ProvenanceBuilder {
-        ProvenanceBuilder::default()
-    }
-}
-
-/// Builds a [`Provenance`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ProvenanceBuilder {
-    source: Option<ProvenanceSource>,
-    observed_at: Option<Timestamp>,
-    extra: Map<Json>,
-}
-
-impl ProvenanceBuilder {
-    /// What the statement was read from.
-    pub fn source(mut self, value: impl Into<ProvenanceSource>) -> Self {
-        self.source = Some(value.into());
-        self
-    }
-
-    /// When the source was observed. The blueprint feed leaves it out.
-    pub fn observed_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.observed_at = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Provenance, Violations> {
-        let given = [("source", self.source.is_some())];
-        let (Some(source),) = (self.source,) else {
-            return Err(contract::missing(Provenance::VALIDATOR, &given));
-        };
-        let value = Provenance {
-            source,
-            observed_at: self.observed_at,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Provenance ProvenanceBuilder {
+        required { source: one ProvenanceSource = "source" }
+        optional { observed_at: one Timestamp = "observedAt" }
     }
 }
 
@@ -2629,77 +965,30 @@ impl Contract for Provenance {
     const VALIDATOR: Validator = schemas::validator(522);
 
     fn is_valid(&self) -> bool {
-        self.observed_at.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.source.is_valid()
+            && self.observed_at.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `log`: the game's log. `manual`: entered by the member. `import`: a file or a confirmed draft. `default`: granted to every member by the server, which stores a client's `default` as `other`. `other`: anything else.
-///
-/// Schema: `provenance.schema.json#/$defs/provenanceSource`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProvenanceSource {
-    /// `log`
-    Log,
-    /// `manual`
-    Manual,
-    /// `import`
-    Import,
-    /// `default`
-    Default,
-    /// `other`
-    Other,
-}
-
-impl ProvenanceSource {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[
-        Self::Log,
-        Self::Manual,
-        Self::Import,
-        Self::Default,
-        Self::Other,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Log => "log",
-            Self::Manual => "manual",
-            Self::Import => "import",
-            Self::Default => "default",
-            Self::Other => "other",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "log" => Self::Log,
-                "manual" => Self::Manual,
-                "import" => Self::Import,
-                "default" => Self::Default,
-                "other" => Self::Other,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `log`: the game's log. `manual`: entered by the member. `import`: a file or a confirmed draft. `default`: granted to every member by the server, which stores a client's `default` as `other`. `other`: anything else.
+    ///
+    /// Schema: `provenance.schema.json#/$defs/provenanceSource`.
+    pub enum ProvenanceSource {
+        Log = "log",
+        Manual = "manual",
+        Import = "import",
+        Default = "default",
+        Other = "other",
     }
 }
-
-::contract_runtime::closed_enum!(ProvenanceSource);
 
 impl Contract for ProvenanceSource {
     const VALIDATOR: Validator = schemas::validator(525);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Quality.
@@ -2709,7 +998,7 @@ impl Contract for ProvenanceSource {
 /// Limits: 0 to 1000.
 ///
 /// Schema: `quality.schema.json`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Quality(pub(super) i64);
 
 impl Quality {
@@ -2728,8 +1017,6 @@ impl Contract for Quality {
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 1000
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Quantity.
@@ -2737,7 +1024,7 @@ impl Contract for Quality {
 /// An amount of a material or item in a unit, which must be the material's own unit: any other is refused per op as `UNIT_MISMATCH`. The server rounds an SCU amount half-up to three decimals before it stores or compares it, so 12.3456 equals a stored 12.346.
 ///
 /// Schema: `quantity.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quantity {
     /// How much: whole for `PIECE`, with any number of decimals for `SCU`.
     pub amount: QuantityAmount,
@@ -2747,102 +1034,26 @@ pub struct Quantity {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Quantity {
-    const EXPECTING: &'static str = "an object (Quantity)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut amount = None;
-        let mut unit = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "amount" => read::field(&mut map, &mut amount, "amount"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("amount", amount.is_some()), ("unit", unit.is_some())];
-        let (Some(amount), Some(unit)) = (amount, unit) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { amount, unit, extra })
+::contract_runtime::object! {
+    Quantity {
+        required { amount = "amount", unit = "unit" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Quantity);
-
-impl Serialize for Quantity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("amount", &self.amount);
-        members.entry("unit", &self.unit);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Quantity {
-    /// Starts a builder: set the members, then [`build`](QuantityBuilder::build).
-    pub fn builder() -> QuantityBuilder {
-        QuantityBuilder::default()
-    }
-}
-
-/// Builds a [`Quantity`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct QuantityBuilder {
-    amount: Option<QuantityAmount>,
-    unit: Option<QuantityUnit>,
-    extra: Map<Json>,
-}
-
-impl QuantityBuilder {
-    /// How much: whole for `PIECE`, with any number of decimals for `SCU`.
-    pub fn amount(mut self, value: impl Into<QuantityAmount>) -> Self {
-        self.amount = Some(value.into());
-        self
-    }
-
-    /// The unit of `amount`.
-    pub fn unit(mut self, value: impl Into<QuantityUnit>) -> Self {
-        self.unit = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Quantity, Violations> {
-        let given = [("amount", self.amount.is_some()), ("unit", self.unit.is_some())];
-        let (Some(amount), Some(unit)) = (self.amount, self.unit) else {
-            return Err(contract::missing(Quantity::VALIDATOR, &given));
-        };
-        let value = Quantity {
-            amount,
-            unit,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Quantity QuantityBuilder {
+        required { amount: one QuantityAmount = "amount", unit: one QuantityUnit = "unit" }
     }
 }
 
 impl Contract for Quantity {
     const VALIDATOR: Validator = schemas::validator(528);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
-        self.amount.is_valid()
+        self.amount.is_valid() && self.unit.is_valid()
             && (!matches!(& self.unit, QuantityUnit::Piece)
                 || self.amount.0.is_integer())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }
 
@@ -2851,7 +1062,7 @@ impl Contract for Quantity {
 /// Limits: 0 to 1000000000.
 ///
 /// Schema: `quantity.schema.json#/$defs/quantityAmount`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QuantityAmount(pub(super) Number);
 
 ::contract_runtime::number_newtype!(QuantityAmount);
@@ -2862,142 +1073,54 @@ impl Contract for QuantityAmount {
     fn is_valid(&self) -> bool {
         self.0 >= Number::int(0) && self.0 <= Number::int(1000000000)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `SCU`: standard cargo units, for materials measured by volume. `PIECE`: counted pieces, for items and counted materials.
-///
-/// Schema: `quantity.schema.json#/$defs/quantityUnit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum QuantityUnit {
-    /// `SCU`
-    Scu,
-    /// `PIECE`
-    Piece,
-}
-
-impl QuantityUnit {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Scu, Self::Piece];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Scu => "SCU",
-            Self::Piece => "PIECE",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "SCU" => Self::Scu,
-                "PIECE" => Self::Piece,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `SCU`: standard cargo units, for materials measured by volume. `PIECE`: counted pieces, for items and counted materials.
+    ///
+    /// Schema: `quantity.schema.json#/$defs/quantityUnit`.
+    pub enum QuantityUnit {
+        Scu = "SCU",
+        Piece = "PIECE",
     }
 }
-
-::contract_runtime::closed_enum!(QuantityUnit);
 
 impl Contract for QuantityUnit {
     const VALIDATOR: Validator = schemas::validator(536);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `web`: the web application. `app`: the platform's mobile application. `client`: a connected application. `system`: a change of the default grants, an administrative clean-up or the deletion of an account. Channels may be added: keep an unknown one as text.
-///
-/// Schema: `tombstone.schema.json#/$defs/removalChannel`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RemovalChannel {
-    /// `web`
-    Web,
-    /// `app`
-    App,
-    /// `client`
-    Client,
-    /// `system`
-    System,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl RemovalChannel {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::Web,
-        Self::App,
-        Self::Client,
-        Self::System,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Web => "web",
-            Self::App => "app",
-            Self::Client => "client",
-            Self::System => "system",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "web" => Self::Web,
-                "app" => Self::App,
-                "client" => Self::Client,
-                "system" => Self::System,
-                _ => return None,
-            },
-        )
+        self.is_known()
     }
 }
 
-::contract_runtime::open_enum!(RemovalChannel);
+::contract_runtime::open_enum! {
+    /// `web`: the web application. `app`: the platform's mobile application. `client`: a connected application. `system`: a change of the default grants, an administrative clean-up or the deletion of an account. Channels may be added: keep an unknown one as text.
+    ///
+    /// Schema: `tombstone.schema.json#/$defs/removalChannel`.
+    pub enum RemovalChannel {
+        Web = "web",
+        App = "app",
+        Client = "client",
+        System = "system",
+    }
+}
 
 impl Contract for RemovalChannel {
     const VALIDATOR: Validator = schemas::validator(677);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                matches!(text, "web" | "app" | "client" | "system")
-                    || !text.is_empty() && char_count_at_most(text, 32)
-                        && schemas::PATTERN_14.is_match(text)
+                !text.is_empty() && char_count_at_most(text, 32)
+                    && schemas::PATTERN_14.is_match(text)
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// The channel of a removal. With the caller's own `installationId` it is the caller's own removal.
 ///
 /// Schema: `tombstone.schema.json#/$defs/removedBy`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemovedBy {
     /// The way the removal came.
     pub channel: RemovalChannel,
@@ -3009,124 +1132,39 @@ pub struct RemovedBy {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RemovedBy {
-    const EXPECTING: &'static str = "an object (RemovedBy)";
+::contract_runtime::object! {
+    RemovedBy {
+        required { channel = "channel" }
+        optional { client_id = "clientId", installation_id = "installationId" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut channel = None;
-        let mut client_id = None;
-        let mut installation_id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "channel" => read::field(&mut map, &mut channel, "channel"),
-                "clientId" => read::field(&mut map, &mut client_id, "clientId"),
-                "installationId" => {
-                    read::field(&mut map, &mut installation_id, "installationId")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    RemovedBy RemovedByBuilder {
+        required { channel: one RemovalChannel = "channel" }
+        optional {
+            client_id: one ClientId = "clientId",
+            installation_id: one InstallationId = "installationId",
         }
-        let channel = read::required(channel, "channel")?;
-        Ok(Self {
-            channel,
-            client_id,
-            installation_id,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(RemovedBy);
-
-impl Serialize for RemovedBy {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("channel", &self.channel);
-        members.optional("clientId", &self.client_id);
-        members.optional("installationId", &self.installation_id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RemovedBy {
-    /// Starts a builder: set the members, then [`build`](RemovedByBuilder::build).
-    pub fn builder() -> RemovedByBuilder {
-        RemovedByBuilder::default()
-    }
-}
-
-/// Builds a [`RemovedBy`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RemovedByBuilder {
-    channel: Option<RemovalChannel>,
-    client_id: Option<ClientId>,
-    installation_id: Option<InstallationId>,
-    extra: Map<Json>,
-}
-
-impl RemovedByBuilder {
-    /// The way the removal came.
-    pub fn channel(mut self, value: impl Into<RemovalChannel>) -> Self {
-        self.channel = Some(value.into());
-        self
-    }
-
-    /// The removing client. Only for the channel `client`.
-    pub fn client_id(mut self, value: impl Into<ClientId>) -> Self {
-        self.client_id = Some(value.into());
-        self
-    }
-
-    /// The removing installation. Only for the channel `client`, and then always; on org stock only when it is one of the member's own.
-    pub fn installation_id(mut self, value: impl Into<InstallationId>) -> Self {
-        self.installation_id = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RemovedBy, Violations> {
-        let given = [("channel", self.channel.is_some())];
-        let (Some(channel),) = (self.channel,) else {
-            return Err(contract::missing(RemovedBy::VALIDATOR, &given));
-        };
-        let value = RemovedBy {
-            channel,
-            client_id: self.client_id,
-            installation_id: self.installation_id,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
 impl Contract for RemovedBy {
     const VALIDATOR: Validator = schemas::validator(670);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.channel.is_valid()
             && self.client_id.as_ref().is_none_or(|value| value.is_valid())
             && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
-            && (self.channel.as_str() != "client" || self.client_id.is_some())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+            && (!matches!(& self.channel, RemovalChannel::Client)
+                || self.client_id.is_some())
     }
 }
 
 /// A moment as RFC 3339 date-time in UTC, to the nanosecond at most. The server writes `T` and `Z`; a request may also write `t`, `z` and `+00:00`. Second 60 is the leap second, which only 23:59 has. A day that the month does not have is refused by content. Compare moments, never their texts.
 ///
-/// Limits: at most 40 characters; matches `^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\.[0-9]{1,9})?(?:[Zz]|\+00:00)$`.
+/// Limits: at most 40 characters; format `date-time`; matches `^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\.[0-9]{1,9})?(?:[Zz]|\+00:00)$`.
 ///
 /// Schema: `provenance.schema.json#/$defs/timestamp`.
 #[derive(Clone, Debug)]
@@ -3145,8 +1183,6 @@ impl Contract for Timestamp {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 40) && schemas::PATTERN_3.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Tombstone.
@@ -3154,7 +1190,7 @@ impl Contract for Timestamp {
 /// An entry of a collection that is gone. Kept 90 days.
 ///
 /// Schema: `tombstone.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tombstone {
     /// The entry that is gone.
     pub key: TombstoneKey,
@@ -3166,116 +1202,20 @@ pub struct Tombstone {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Tombstone {
-    const EXPECTING: &'static str = "an object (Tombstone)";
+::contract_runtime::object! {
+    Tombstone {
+        required { key = "key", removed_at = "removedAt", removed_by = "removedBy" }
+        nested { removed_by = "removedBy" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut key_slot = None;
-        let mut removed_at = None;
-        let mut removed_by = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "key" => read::field(&mut map, &mut key_slot, "key"),
-                "removedAt" => read::field(&mut map, &mut removed_at, "removedAt"),
-                "removedBy" => read::field(&mut map, &mut removed_by, "removedBy"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    Tombstone TombstoneBuilder {
+        required {
+            key: one TombstoneKey = "key", removed_at: one Timestamp = "removedAt",
+            removed_by: one RemovedBy = "removedBy",
         }
-        let due = [
-            ("key", key_slot.is_some()),
-            ("removedAt", removed_at.is_some()),
-            ("removedBy", removed_by.is_some()),
-        ];
-        let (Some(key_slot), Some(removed_at), Some(removed_by)) = (
-            key_slot,
-            removed_at,
-            removed_by,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            key: key_slot,
-            removed_at,
-            removed_by,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Tombstone);
-
-impl Serialize for Tombstone {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("key", &self.key);
-        members.entry("removedAt", &self.removed_at);
-        members.entry("removedBy", &self.removed_by);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Tombstone {
-    /// Starts a builder: set the members, then [`build`](TombstoneBuilder::build).
-    pub fn builder() -> TombstoneBuilder {
-        TombstoneBuilder::default()
-    }
-}
-
-/// Builds a [`Tombstone`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct TombstoneBuilder {
-    key: Option<TombstoneKey>,
-    removed_at: Option<Timestamp>,
-    removed_by: Option<RemovedBy>,
-    extra: Map<Json>,
-}
-
-impl TombstoneBuilder {
-    /// The entry that is gone.
-    pub fn key(mut self, value: impl Into<TombstoneKey>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// When it went.
-    pub fn removed_at(mut self, value: impl Into<Timestamp>) -> Self {
-        self.removed_at = Some(value.into());
-        self
-    }
-
-    /// Who removed it.
-    pub fn removed_by(mut self, value: impl Into<RemovedBy>) -> Self {
-        self.removed_by = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Tombstone, Violations> {
-        let given = [
-            ("key", self.key.is_some()),
-            ("removedAt", self.removed_at.is_some()),
-            ("removedBy", self.removed_by.is_some()),
-        ];
-        let (Some(key), Some(removed_at), Some(removed_by)) = (
-            self.key,
-            self.removed_at,
-            self.removed_by,
-        ) else {
-            return Err(contract::missing(Tombstone::VALIDATOR, &given));
-        };
-        let value = Tombstone {
-            key,
-            removed_at,
-            removed_by,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -3285,11 +1225,6 @@ impl Contract for Tombstone {
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.removed_at.is_valid() && self.removed_by.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.removed_by.report_undeclared(&at.key("removedBy"), found);
-    }
 }
 
 /// Key of the entry that is gone: the `key` of a blueprint or lot, the `shipId` of a ship. Opaque.
@@ -3297,7 +1232,7 @@ impl Contract for Tombstone {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `tombstone.schema.json#/$defs/tombstoneKey`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TombstoneKey(pub(super) String);
 
 impl TombstoneKey {
@@ -3316,16 +1251,14 @@ impl Contract for TombstoneKey {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Id of an entry in the external catalogue.
 ///
-/// Limits: at least 1.
+/// Limits: at least 1; format `int64`.
 ///
 /// Schema: `item-ref.schema.json#/$defs/uexId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct UexId(pub(super) i64);
 
 impl UexId {
@@ -3341,14 +1274,12 @@ impl Contract for UexId {
     fn is_valid(&self) -> bool {
         self.0 >= 1
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// A part of the request that was accepted but not understood.
 ///
 /// Schema: `change-result.schema.json#/$defs/warning`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Warning {
     /// The place in the body.
     pub pointer: JsonPointer,
@@ -3358,84 +1289,16 @@ pub struct Warning {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Warning {
-    const EXPECTING: &'static str = "an object (Warning)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pointer = None;
-        let mut code = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
-                "code" => read::field(&mut map, &mut code, "code"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("pointer", pointer.is_some()), ("code", code.is_some())];
-        let (Some(pointer), Some(code)) = (pointer, code) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { pointer, code, extra })
+::contract_runtime::object! {
+    Warning {
+        required { pointer = "pointer", code = "code" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Warning);
-
-impl Serialize for Warning {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("pointer", &self.pointer);
-        members.entry("code", &self.code);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Warning {
-    /// Starts a builder: set the members, then [`build`](WarningBuilder::build).
-    pub fn builder() -> WarningBuilder {
-        WarningBuilder::default()
-    }
-}
-
-/// Builds a [`Warning`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct WarningBuilder {
-    pointer: Option<JsonPointer>,
-    code: Option<WarningCode>,
-    extra: Map<Json>,
-}
-
-impl WarningBuilder {
-    /// The place in the body.
-    pub fn pointer(mut self, value: impl Into<JsonPointer>) -> Self {
-        self.pointer = Some(value.into());
-        self
-    }
-
-    /// What it is about.
-    pub fn code(mut self, value: impl Into<WarningCode>) -> Self {
-        self.code = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Warning, Violations> {
-        let given = [("pointer", self.pointer.is_some()), ("code", self.code.is_some())];
-        let (Some(pointer), Some(code)) = (self.pointer, self.code) else {
-            return Err(contract::missing(Warning::VALIDATOR, &given));
-        };
-        let value = Warning {
-            pointer,
-            code,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Warning WarningBuilder {
+        required { pointer: one JsonPointer = "pointer", code: one WarningCode = "code" }
     }
 }
 
@@ -3445,76 +1308,26 @@ impl Contract for Warning {
     fn is_valid(&self) -> bool {
         self.pointer.is_valid() && self.code.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
-/// `UNKNOWN_FIELD`: the field is not declared. `LOC_KEY_UNRESOLVED`: no key field named exactly one entry, so the reference fell through to its name. Codes may be added.
-///
-/// Schema: `change-result.schema.json#/$defs/warningCode`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum WarningCode {
-    /// `UNKNOWN_FIELD`
-    UnknownField,
-    /// `LOC_KEY_UNRESOLVED`
-    LocKeyUnresolved,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl WarningCode {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[Self::UnknownField, Self::LocKeyUnresolved];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::UnknownField => "UNKNOWN_FIELD",
-            Self::LocKeyUnresolved => "LOC_KEY_UNRESOLVED",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "UNKNOWN_FIELD" => Self::UnknownField,
-                "LOC_KEY_UNRESOLVED" => Self::LocKeyUnresolved,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `UNKNOWN_FIELD`: the field is not declared. `LOC_KEY_UNRESOLVED`: no key field named exactly one entry, so the reference fell through to its name. Codes may be added.
+    ///
+    /// Schema: `change-result.schema.json#/$defs/warningCode`.
+    pub enum WarningCode {
+        UnknownField = "UNKNOWN_FIELD",
+        LocKeyUnresolved = "LOC_KEY_UNRESOLVED",
     }
 }
-
-::contract_runtime::open_enum!(WarningCode);
 
 impl Contract for WarningCode {
     const VALIDATOR: Validator = schemas::validator(96);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                matches!(text, "UNKNOWN_FIELD" | "LOC_KEY_UNRESOLVED")
-                    || char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                        && schemas::PATTERN_4.is_match(text)
+                char_count_at_least(text, 3) && char_count_at_most(text, 64)
+                    && schemas::PATTERN_4.is_match(text)
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,15 +2,10 @@
 
 //! The member's ships and their change sets.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::{
     schemas, org_units::{OrgUnit, UnitId},
     shared::{
@@ -23,7 +18,7 @@ use super::{
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `ship.schema.json#/$defs/externalId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExternalId(pub(super) String);
 
 impl ExternalId {
@@ -42,63 +37,28 @@ impl Contract for ExternalId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// Insurance of a ship.
-///
-/// Schema: `ship.schema.json#/$defs/insurance`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Insurance {
-    /// `kind` is `"LTI"`.
-    Lti(LifetimeInsurance),
-    /// `kind` is `"MONTHS"`.
-    Months(MonthlyInsurance),
-}
-
-impl<'de> FromMap<'de> for Insurance {
-    const EXPECTING: &'static str = "an object (Insurance)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("LTI") => FromMap::from_map(rest.with_tag()).map(Self::Lti),
-                Tag::Text("MONTHS") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Months)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// Insurance of a ship.
+    ///
+    /// Schema: `ship.schema.json#/$defs/insurance`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Insurance {
+        Lti(LifetimeInsurance) = "LTI",
+        Months(MonthlyInsurance) = "MONTHS",
     }
 }
 
-::contract_runtime::read_object!(Insurance);
-
-impl Serialize for Insurance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Lti(value) => value.serialize(serializer),
-            Self::Months(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<LifetimeInsurance> for Insurance {
-    fn from(value: LifetimeInsurance) -> Self {
-        Self::Lti(value)
-    }
-}
-
-impl From<MonthlyInsurance> for Insurance {
-    fn from(value: MonthlyInsurance) -> Self {
-        Self::Months(value)
+::contract_runtime::variants! {
+    Insurance {
+        from { Lti(LifetimeInsurance), Months(MonthlyInsurance) }
+        nested { Lti, Months }
     }
 }
 
@@ -109,13 +69,7 @@ impl Contract for Insurance {
         match self {
             Self::Lti(_) => true,
             Self::Months(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Lti(value) => value.report_undeclared(at, found),
-            Self::Months(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(645).is_valid(value),
         }
     }
 }
@@ -123,83 +77,27 @@ impl Contract for Insurance {
 /// Insured for its lifetime.
 ///
 /// Schema: `ship.schema.json#/$defs/lifetimeInsurance`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LifetimeInsurance {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for LifetimeInsurance {
-    const EXPECTING: &'static str = "an object (LifetimeInsurance)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"LTI"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
+::contract_runtime::object! {
+    LifetimeInsurance {
+        tag { kind = "kind" is "LTI" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(LifetimeInsurance);
+::contract_runtime::builder! { LifetimeInsurance LifetimeInsuranceBuilder {} }
 
-impl Serialize for LifetimeInsurance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"LTI");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LifetimeInsurance {
-    /// Starts a builder: set the members, then [`build`](LifetimeInsuranceBuilder::build).
-    pub fn builder() -> LifetimeInsuranceBuilder {
-        LifetimeInsuranceBuilder::default()
-    }
-}
-
-/// Builds a [`LifetimeInsurance`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LifetimeInsuranceBuilder {
-    extra: Map<Json>,
-}
-
-impl LifetimeInsuranceBuilder {
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LifetimeInsurance, Violations> {
-        let value = LifetimeInsurance {
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for LifetimeInsurance {
-    const VALIDATOR: Validator = schemas::validator(648);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(LifetimeInsurance = schemas::validator(648));
 
 /// Links the client's id to one of the member's ships. An id linked before moves off its old ship.
 ///
 /// Schema: `change-set.schema.json#/$defs/linkShip`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LinkShip {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -211,111 +109,19 @@ pub struct LinkShip {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for LinkShip {
-    const EXPECTING: &'static str = "an object (LinkShip)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut op = None;
-        let mut external_id = None;
-        let mut ship_id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "op" => read::constant(&mut map, &mut op, "op", &"link"),
-                "externalId" => read::field(&mut map, &mut external_id, "externalId"),
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("op", op.is_some()),
-            ("externalId", external_id.is_some()),
-            ("shipId", ship_id.is_some()),
-        ];
-        let (Some(()), Some(external_id), Some(ship_id)) = (op, external_id, ship_id)
-        else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            external_id,
-            ship_id,
-            extra,
-        })
+::contract_runtime::object! {
+    LinkShip {
+        tag { op = "op" is "link" }
+        required { external_id = "externalId", ship_id = "shipId" }
+        optional { op_id = "opId" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(LinkShip);
-
-impl Serialize for LinkShip {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"link");
-        members.optional("opId", &self.op_id);
-        members.entry("externalId", &self.external_id);
-        members.entry("shipId", &self.ship_id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LinkShip {
-    /// Starts a builder: set the members, then [`build`](LinkShipBuilder::build).
-    pub fn builder() -> LinkShipBuilder {
-        LinkShipBuilder::default()
-    }
-}
-
-/// Builds a [`LinkShip`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LinkShipBuilder {
-    op_id: Option<OpId>,
-    external_id: Option<ExternalId>,
-    ship_id: Option<ShipId>,
-    extra: Map<Json>,
-}
-
-impl LinkShipBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The client's id of the ship.
-    pub fn external_id(mut self, value: impl Into<ExternalId>) -> Self {
-        self.external_id = Some(value.into());
-        self
-    }
-
-    /// The server's ship.
-    pub fn ship_id(mut self, value: impl Into<ShipId>) -> Self {
-        self.ship_id = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LinkShip, Violations> {
-        let given = [
-            ("externalId", self.external_id.is_some()),
-            ("shipId", self.ship_id.is_some()),
-        ];
-        let (Some(external_id), Some(ship_id)) = (self.external_id, self.ship_id) else {
-            return Err(contract::missing(LinkShip::VALIDATOR, &given));
-        };
-        let value = LinkShip {
-            op_id: self.op_id,
-            external_id,
-            ship_id,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    LinkShip LinkShipBuilder {
+        required { external_id: one ExternalId = "externalId", ship_id: one ShipId = "shipId" }
+        optional { op_id: one OpId = "opId" }
     }
 }
 
@@ -326,16 +132,12 @@ impl Contract for LinkShip {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.external_id.is_valid() && self.ship_id.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Insured for some months.
 ///
 /// Schema: `ship.schema.json#/$defs/monthlyInsurance`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MonthlyInsurance {
     /// Months of insurance.
     ///
@@ -345,78 +147,17 @@ pub struct MonthlyInsurance {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for MonthlyInsurance {
-    const EXPECTING: &'static str = "an object (MonthlyInsurance)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut months = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"MONTHS"),
-                "months" => read::field(&mut map, &mut months, "months"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("months", months.is_some())];
-        let (Some(()), Some(months)) = (kind, months) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { months, extra })
+::contract_runtime::object! {
+    MonthlyInsurance {
+        tag { kind = "kind" is "MONTHS" }
+        required { months = "months" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(MonthlyInsurance);
-
-impl Serialize for MonthlyInsurance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"MONTHS");
-        members.entry("months", &self.months);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl MonthlyInsurance {
-    /// Starts a builder: set the members, then [`build`](MonthlyInsuranceBuilder::build).
-    pub fn builder() -> MonthlyInsuranceBuilder {
-        MonthlyInsuranceBuilder::default()
-    }
-}
-
-/// Builds a [`MonthlyInsurance`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct MonthlyInsuranceBuilder {
-    months: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl MonthlyInsuranceBuilder {
-    /// Months of insurance.
-    ///
-    /// Limits: 0 to 120.
-    pub fn months(mut self, value: impl Into<i64>) -> Self {
-        self.months = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<MonthlyInsurance, Violations> {
-        let given = [("months", self.months.is_some())];
-        let (Some(months),) = (self.months,) else {
-            return Err(contract::missing(MonthlyInsurance::VALIDATOR, &given));
-        };
-        let value = MonthlyInsurance {
-            months,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    MonthlyInsurance MonthlyInsuranceBuilder {
+        required { months: one i64 = "months" }
     }
 }
 
@@ -426,18 +167,14 @@ impl Contract for MonthlyInsurance {
     fn is_valid(&self) -> bool {
         self.months >= 0 && self.months <= 120
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Counts the changes of a ship's org unit, and moves with nothing else.
 ///
-/// Limits: at least 0.
+/// Limits: at least 0; format `int64`.
 ///
 /// Schema: `ship.schema.json#/$defs/orgUnitVersion`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct OrgUnitVersion(pub(super) i64);
 
 impl OrgUnitVersion {
@@ -453,14 +190,12 @@ impl Contract for OrgUnitVersion {
     fn is_valid(&self) -> bool {
         self.0 >= 0
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Deletes a ship and detaches it from missions. One already gone is `unchanged`.
 ///
 /// Schema: `change-set.schema.json#/$defs/removeShip`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoveShip {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -472,110 +207,19 @@ pub struct RemoveShip {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for RemoveShip {
-    const EXPECTING: &'static str = "an object (RemoveShip)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut op = None;
-        let mut ship_id = None;
-        let mut version = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "op" => read::constant(&mut map, &mut op, "op", &"remove"),
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("op", op.is_some()),
-            ("shipId", ship_id.is_some()),
-            ("version", version.is_some()),
-        ];
-        let (Some(()), Some(ship_id), Some(version)) = (op, ship_id, version) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            ship_id,
-            version,
-            extra,
-        })
+::contract_runtime::object! {
+    RemoveShip {
+        tag { op = "op" is "remove" }
+        required { ship_id = "shipId", version = "version" }
+        optional { op_id = "opId" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(RemoveShip);
-
-impl Serialize for RemoveShip {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"remove");
-        members.optional("opId", &self.op_id);
-        members.entry("shipId", &self.ship_id);
-        members.entry("version", &self.version);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl RemoveShip {
-    /// Starts a builder: set the members, then [`build`](RemoveShipBuilder::build).
-    pub fn builder() -> RemoveShipBuilder {
-        RemoveShipBuilder::default()
-    }
-}
-
-/// Builds a [`RemoveShip`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RemoveShipBuilder {
-    op_id: Option<OpId>,
-    ship_id: Option<ShipId>,
-    version: Option<ShipVersion>,
-    extra: Map<Json>,
-}
-
-impl RemoveShipBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The ship to delete.
-    pub fn ship_id(mut self, value: impl Into<ShipId>) -> Self {
-        self.ship_id = Some(value.into());
-        self
-    }
-
-    /// The ship's current version.
-    pub fn version(mut self, value: impl Into<ShipVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<RemoveShip, Violations> {
-        let given = [
-            ("shipId", self.ship_id.is_some()),
-            ("version", self.version.is_some()),
-        ];
-        let (Some(ship_id), Some(version)) = (self.ship_id, self.version) else {
-            return Err(contract::missing(RemoveShip::VALIDATOR, &given));
-        };
-        let value = RemoveShip {
-            op_id: self.op_id,
-            ship_id,
-            version,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    RemoveShip RemoveShipBuilder {
+        required { ship_id: one ShipId = "shipId", version: one ShipVersion = "version" }
+        optional { op_id: one OpId = "opId" }
     }
 }
 
@@ -586,10 +230,6 @@ impl Contract for RemoveShip {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.ship_id.is_valid() && self.version.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// Ship.
@@ -597,7 +237,7 @@ impl Contract for RemoveShip {
 /// One of the member's ships. Purchase data is never exchanged.
 ///
 /// Schema: `ship.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// The server's ship.
     pub ship_id: ShipId,
@@ -625,233 +265,36 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ship_id = None;
-        let mut external_id = None;
-        let mut version = None;
-        let mut ship_type = None;
-        let mut name = None;
-        let mut insurance = None;
-        let mut location = None;
-        let mut fitted = None;
-        let mut org_unit = None;
-        let mut org_unit_version = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
-                "externalId" => read::field(&mut map, &mut external_id, "externalId"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "shipType" => read::field(&mut map, &mut ship_type, "shipType"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "insurance" => read::field(&mut map, &mut insurance, "insurance"),
-                "location" => read::field(&mut map, &mut location, "location"),
-                "fitted" => read::field(&mut map, &mut fitted, "fitted"),
-                "orgUnit" => read::field(&mut map, &mut org_unit, "orgUnit"),
-                "orgUnitVersion" => {
-                    read::field(&mut map, &mut org_unit_version, "orgUnitVersion")
-                }
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Ship {
+        required {
+            ship_id = "shipId", version = "version", ship_type = "shipType",
+            insurance = "insurance", fitted = "fitted", org_unit_version = "orgUnitVersion",
         }
-        let due = [
-            ("shipId", ship_id.is_some()),
-            ("version", version.is_some()),
-            ("shipType", ship_type.is_some()),
-            ("insurance", insurance.is_some()),
-            ("fitted", fitted.is_some()),
-            ("orgUnitVersion", org_unit_version.is_some()),
-        ];
-        let (
-            Some(ship_id),
-            Some(version),
-            Some(ship_type),
-            Some(insurance),
-            Some(fitted),
-            Some(org_unit_version),
-        ) = (ship_id, version, ship_type, insurance, fitted, org_unit_version) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            ship_id,
-            external_id,
-            version,
-            ship_type,
-            name,
-            insurance,
-            location,
-            fitted,
-            org_unit,
-            org_unit_version,
-            extensions,
-            extra,
-        })
+        optional {
+            external_id = "externalId", name = "name", location = "location", org_unit = "orgUnit",
+            extensions = "extensions",
+        }
+        nested {
+            ship_type = "shipType", insurance = "insurance", location = "location",
+            org_unit = "orgUnit",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("shipId", &self.ship_id);
-        members.optional("externalId", &self.external_id);
-        members.entry("version", &self.version);
-        members.entry("shipType", &self.ship_type);
-        members.optional("name", &self.name);
-        members.entry("insurance", &self.insurance);
-        members.optional("location", &self.location);
-        members.entry("fitted", &self.fitted);
-        members.optional("orgUnit", &self.org_unit);
-        members.entry("orgUnitVersion", &self.org_unit_version);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Ship {
-    /// Starts a builder: set the members, then [`build`](ShipBuilder::build).
-    pub fn builder() -> ShipBuilder {
-        ShipBuilder::default()
-    }
-}
-
-/// Builds a [`Ship`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShipBuilder {
-    ship_id: Option<ShipId>,
-    external_id: Option<ExternalId>,
-    version: Option<ShipVersion>,
-    ship_type: Option<CatalogEntry>,
-    name: Option<ShipName>,
-    insurance: Option<Insurance>,
-    location: Option<Location>,
-    fitted: Option<bool>,
-    org_unit: Option<OrgUnit>,
-    org_unit_version: Option<OrgUnitVersion>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl ShipBuilder {
-    /// The server's ship.
-    pub fn ship_id(mut self, value: impl Into<ShipId>) -> Self {
-        self.ship_id = Some(value.into());
-        self
-    }
-
-    /// The client's id for this ship, when this installation linked it; shown to no other installation.
-    pub fn external_id(mut self, value: impl Into<ExternalId>) -> Self {
-        self.external_id = Some(value.into());
-        self
-    }
-
-    /// Send the current one with every upsert and remove of the ship.
-    pub fn version(mut self, value: impl Into<ShipVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// The ship type.
-    pub fn ship_type(mut self, value: impl Into<CatalogEntry>) -> Self {
-        self.ship_type = Some(value.into());
-        self
-    }
-
-    /// The member's name for the ship; absent when it has none.
-    pub fn name(mut self, value: impl Into<ShipName>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// How the ship is insured.
-    pub fn insurance(mut self, value: impl Into<Insurance>) -> Self {
-        self.insurance = Some(value.into());
-        self
-    }
-
-    /// The warehouse location it is at, when it has one.
-    pub fn location(mut self, value: impl Into<Location>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The ship is fitted.
-    pub fn fitted(mut self, value: impl Into<bool>) -> Self {
-        self.fitted = Some(value.into());
-        self
-    }
-
-    /// The unit that the ship belongs to, as the unit is now; absent when none. It need not be in the member's org unit list.
-    pub fn org_unit(mut self, value: impl Into<OrgUnit>) -> Self {
-        self.org_unit = Some(value.into());
-        self
-    }
-
-    /// Send the current one to change the unit.
-    pub fn org_unit_version(mut self, value: impl Into<OrgUnitVersion>) -> Self {
-        self.org_unit_version = Some(value.into());
-        self
-    }
-
-    /// Data of others about this ship.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Ship, Violations> {
-        let given = [
-            ("shipId", self.ship_id.is_some()),
-            ("version", self.version.is_some()),
-            ("shipType", self.ship_type.is_some()),
-            ("insurance", self.insurance.is_some()),
-            ("fitted", self.fitted.is_some()),
-            ("orgUnitVersion", self.org_unit_version.is_some()),
-        ];
-        let (
-            Some(ship_id),
-            Some(version),
-            Some(ship_type),
-            Some(insurance),
-            Some(fitted),
-            Some(org_unit_version),
-        ) = (
-            self.ship_id,
-            self.version,
-            self.ship_type,
-            self.insurance,
-            self.fitted,
-            self.org_unit_version,
-        ) else {
-            return Err(contract::missing(Ship::VALIDATOR, &given));
-        };
-        let value = Ship {
-            ship_id,
-            external_id: self.external_id,
-            version,
-            ship_type,
-            name: self.name,
-            insurance,
-            location: self.location,
-            fitted,
-            org_unit: self.org_unit,
-            org_unit_version,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Ship ShipBuilder {
+        required {
+            ship_id: one ShipId = "shipId", version: one ShipVersion = "version",
+            ship_type: one CatalogEntry = "shipType", insurance: one Insurance = "insurance",
+            fitted: one bool = "fitted", org_unit_version: one OrgUnitVersion = "orgUnitVersion",
+        }
+        optional {
+            external_id: one ExternalId = "externalId", name: one ShipName = "name",
+            location: one Location = "location", org_unit: one OrgUnit = "orgUnit",
+            extensions: one Extensions = "extensions",
+        }
     }
 }
 
@@ -869,24 +312,12 @@ impl Contract for Ship {
             && self.org_unit_version.is_valid()
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.ship_type.report_undeclared(&at.key("shipType"), found);
-        self.insurance.report_undeclared(&at.key("insurance"), found);
-        if let Some(value) = &self.location {
-            value.report_undeclared(&at.key("location"), found);
-        }
-        if let Some(value) = &self.org_unit {
-            value.report_undeclared(&at.key("orgUnit"), found);
-        }
-    }
 }
 
 /// Changes to the member's ships. A batch may update or remove a ship only once.
 ///
 /// Schema: `change-set.schema.json#/$defs/shipChangeSet`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipChangeSet {
     /// The changes, in order.
     ///
@@ -902,101 +333,19 @@ pub struct ShipChangeSet {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ShipChangeSet {
-    const EXPECTING: &'static str = "an object (ShipChangeSet)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ops = None;
-        let mut dry_run = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops"),
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let ops = read::required(ops, "ops")?;
-        Ok(Self {
-            ops,
-            dry_run,
-            extensions,
-            extra,
-        })
+::contract_runtime::object! {
+    ShipChangeSet {
+        required { ops = "ops" }
+        optional { dry_run = "dryRun", extensions = "extensions" }
+        nested { ops = "ops" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ShipChangeSet);
-
-impl Serialize for ShipChangeSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ops", &self.ops);
-        members.optional("dryRun", &self.dry_run);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ShipChangeSet {
-    /// Starts a builder: set the members, then [`build`](ShipChangeSetBuilder::build).
-    pub fn builder() -> ShipChangeSetBuilder {
-        ShipChangeSetBuilder::default()
-    }
-}
-
-/// Builds a [`ShipChangeSet`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShipChangeSetBuilder {
-    ops: Option<Vec<ShipOp>>,
-    dry_run: Option<bool>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl ShipChangeSetBuilder {
-    /// The changes, in order.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn ops(mut self, value: impl IntoIterator<Item = impl Into<ShipOp>>) -> Self {
-        self.ops = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Decide every op and answer the same counts, but write nothing.
-    ///
-    /// Default: `false`.
-    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
-        self.dry_run = Some(value.into());
-        self
-    }
-
-    /// Data of others about this batch.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ShipChangeSet, Violations> {
-        let given = [("ops", self.ops.is_some())];
-        let (Some(ops),) = (self.ops,) else {
-            return Err(contract::missing(ShipChangeSet::VALIDATOR, &given));
-        };
-        let value = ShipChangeSet {
-            ops,
-            dry_run: self.dry_run,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ShipChangeSet ShipChangeSetBuilder {
+        required { ops: list Vec<ShipOp> = "ops" }
+        optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
 
@@ -1008,11 +357,6 @@ impl Contract for ShipChangeSet {
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("ops"), &self.ops);
-    }
 }
 
 /// The server's id of a ship. Opaque.
@@ -1020,7 +364,7 @@ impl Contract for ShipChangeSet {
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `ship.schema.json#/$defs/shipId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShipId(pub(super) String);
 
 impl ShipId {
@@ -1039,8 +383,6 @@ impl Contract for ShipId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// The member's name for a ship.
@@ -1048,7 +390,7 @@ impl Contract for ShipId {
 /// Limits: 1 to 255 characters.
 ///
 /// Schema: `ship.schema.json#/$defs/shipName`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShipName(pub(super) String);
 
 impl ShipName {
@@ -1067,75 +409,29 @@ impl Contract for ShipName {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 255)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// A change to the member's ships.
-///
-/// Schema: `change-set.schema.json#/$defs/shipOp`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum ShipOp {
-    /// `op` is `"link"`.
-    Link(LinkShip),
-    /// `op` is `"upsert"`.
-    Upsert(UpsertShip),
-    /// `op` is `"remove"`.
-    Remove(RemoveShip),
-}
-
-impl<'de> FromMap<'de> for ShipOp {
-    const EXPECTING: &'static str = "an object (ShipOp)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("link") => FromMap::from_map(rest.with_tag()).map(Self::Link),
-                Tag::Text("upsert") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Upsert)
-                }
-                Tag::Text("remove") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Remove)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::closed_union! {
+    #[tag = "op"]
+    /// A change to the member's ships.
+    ///
+    /// Schema: `change-set.schema.json#/$defs/shipOp`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum ShipOp {
+        Link(LinkShip) = "link",
+        Upsert(UpsertShip) = "upsert",
+        Remove(RemoveShip) = "remove",
     }
 }
 
-::contract_runtime::read_object!(ShipOp);
-
-impl Serialize for ShipOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Link(value) => value.serialize(serializer),
-            Self::Upsert(value) => value.serialize(serializer),
-            Self::Remove(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<LinkShip> for ShipOp {
-    fn from(value: LinkShip) -> Self {
-        Self::Link(value)
-    }
-}
-
-impl From<UpsertShip> for ShipOp {
-    fn from(value: UpsertShip) -> Self {
-        Self::Upsert(value)
-    }
-}
-
-impl From<RemoveShip> for ShipOp {
-    fn from(value: RemoveShip) -> Self {
-        Self::Remove(value)
+::contract_runtime::variants! {
+    ShipOp {
+        from { Link(LinkShip), Upsert(UpsertShip), Remove(RemoveShip) }
+        nested { Link, Upsert, Remove }
     }
 }
 
@@ -1149,20 +445,12 @@ impl Contract for ShipOp {
             Self::Remove(value) => value.is_valid(),
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Link(value) => value.report_undeclared(at, found),
-            Self::Upsert(value) => value.report_undeclared(at, found),
-            Self::Remove(value) => value.report_undeclared(at, found),
-        }
-    }
 }
 
 /// A page of the member's ships.
 ///
 /// Schema: `page.schema.json#/$defs/shipPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipPage {
     /// The member's own ships.
     ///
@@ -1180,149 +468,28 @@ pub struct ShipPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ShipPage {
-    const EXPECTING: &'static str = "an object (ShipPage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut removed = None;
-        let mut next_cursor = None;
-        let mut has_more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "removed" => read::field(&mut map, &mut removed, "removed"),
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    ShipPage {
+        required {
+            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
-        let due = [
-            ("items", items.is_some()),
-            ("removed", removed.is_some()),
-            ("nextCursor", next_cursor.is_some()),
-            ("hasMore", has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            items,
-            removed,
-            next_cursor,
-            has_more,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra,
-        })
+        nested { items = "items", removed = "removed" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ShipPage);
-
-impl Serialize for ShipPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("removed", &self.removed);
-        members.entry("nextCursor", &self.next_cursor);
-        members.entry("hasMore", &self.has_more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ShipPage {
-    /// Starts a builder: set the members, then [`build`](ShipPageBuilder::build).
-    pub fn builder() -> ShipPageBuilder {
-        ShipPageBuilder::default()
-    }
-}
-
-/// Builds a [`ShipPage`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShipPageBuilder {
-    items: Option<Vec<Ship>>,
-    removed: Option<Vec<Tombstone>>,
-    next_cursor: Option<Cursor>,
-    has_more: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl ShipPageBuilder {
-    /// The member's own ships.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn items(mut self, value: impl IntoIterator<Item = impl Into<Ship>>) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn removed(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Tombstone>>,
-    ) -> Self {
-        self.removed = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
-    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
-        self.next_cursor = Some(value.into());
-        self
-    }
-
-    /// More entries or changes wait: ask again with `nextCursor`.
-    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
-        self.has_more = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ShipPage, Violations> {
-        let given = [
-            ("items", self.items.is_some()),
-            ("removed", self.removed.is_some()),
-            ("nextCursor", self.next_cursor.is_some()),
-            ("hasMore", self.has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            self.items,
-            self.removed,
-            self.next_cursor,
-            self.has_more,
-        ) else {
-            return Err(contract::missing(ShipPage::VALIDATOR, &given));
-        };
-        let value = ShipPage {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    ShipPage ShipPageBuilder {
+        required {
+            items: list Vec<Ship> = "items", removed: list Vec<Tombstone> = "removed",
+            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
+        }
     }
 }
 
 impl Contract for ShipPage {
     const VALIDATOR: Validator = schemas::validator(484);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
@@ -1331,32 +498,31 @@ impl Contract for ShipPage {
                 .removed
                 .iter()
                 .all(|value| {
-                    if value.removed_by.channel.as_str() == "client" {
+                    if matches!(
+                        & value.removed_by.channel, super::shared::RemovalChannel::Client
+                    ) {
                         value.removed_by.client_id.is_some()
                             && value.removed_by.installation_id.is_some()
                     } else {
                         !matches!(
-                            value.removed_by.channel.as_str(), "web" | "app" | "system"
+                            & value.removed_by.channel,
+                            super::shared::RemovalChannel::Web |
+                            super::shared::RemovalChannel::App |
+                            super::shared::RemovalChannel::System
                         )
                             || !(value.removed_by.client_id.is_some()
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-        found.elements(&at.key("removed"), &self.removed);
-    }
 }
 
 /// Counts the changes of a ship; a change of its unit does not move it.
 ///
-/// Limits: at least 0.
+/// Limits: at least 0; format `int64`.
 ///
 /// Schema: `ship.schema.json#/$defs/shipVersion`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct ShipVersion(pub(super) i64);
 
 impl ShipVersion {
@@ -1372,14 +538,12 @@ impl Contract for ShipVersion {
     fn is_valid(&self) -> bool {
         self.0 >= 0
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Creates a ship and links it, or with `shipId` updates one and links it if it is not linked yet. What is left out is cleared, except where a field says otherwise: send current values.
 ///
 /// Schema: `change-set.schema.json#/$defs/upsertShip`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UpsertShip {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -1406,248 +570,45 @@ pub struct UpsertShip {
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
     ///
     /// Default: `false`.
-    pub r#override: Option<bool>,
+    pub override_: Option<bool>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for UpsertShip {
-    const EXPECTING: &'static str = "an object (UpsertShip)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut op = None;
-        let mut external_id = None;
-        let mut ship_id = None;
-        let mut version = None;
-        let mut ship_type = None;
-        let mut insurance = None;
-        let mut name = None;
-        let mut location = None;
-        let mut fitted = None;
-        let mut org_unit = None;
-        let mut org_unit_version = None;
-        let mut r#override = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "op" => read::constant(&mut map, &mut op, "op", &"upsert"),
-                "externalId" => read::field(&mut map, &mut external_id, "externalId"),
-                "shipId" => read::field(&mut map, &mut ship_id, "shipId"),
-                "version" => read::field(&mut map, &mut version, "version"),
-                "shipType" => read::field(&mut map, &mut ship_type, "shipType"),
-                "insurance" => read::field(&mut map, &mut insurance, "insurance"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "location" => read::field(&mut map, &mut location, "location"),
-                "fitted" => read::field(&mut map, &mut fitted, "fitted"),
-                "orgUnit" => read::field(&mut map, &mut org_unit, "orgUnit"),
-                "orgUnitVersion" => {
-                    read::field(&mut map, &mut org_unit_version, "orgUnitVersion")
-                }
-                "override" => read::field(&mut map, &mut r#override, "override"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    UpsertShip {
+        tag { op = "op" is "upsert" }
+        required { external_id = "externalId", ship_type = "shipType", insurance = "insurance" }
+        optional {
+            op_id = "opId", ship_id = "shipId", version = "version", name = "name",
+            location = "location", fitted = "fitted", org_unit = "orgUnit",
+            org_unit_version = "orgUnitVersion", override_ = "override",
         }
-        let due = [
-            ("op", op.is_some()),
-            ("externalId", external_id.is_some()),
-            ("shipType", ship_type.is_some()),
-            ("insurance", insurance.is_some()),
-        ];
-        let (Some(()), Some(external_id), Some(ship_type), Some(insurance)) = (
-            op,
-            external_id,
-            ship_type,
-            insurance,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            external_id,
-            ship_id,
-            version,
-            ship_type,
-            insurance,
-            name,
-            location,
-            fitted,
-            org_unit,
-            org_unit_version,
-            r#override,
-            extra,
-        })
+        nested { ship_type = "shipType", insurance = "insurance", location = "location" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(UpsertShip);
-
-impl Serialize for UpsertShip {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"upsert");
-        members.optional("opId", &self.op_id);
-        members.entry("externalId", &self.external_id);
-        members.optional("shipId", &self.ship_id);
-        members.optional("version", &self.version);
-        members.entry("shipType", &self.ship_type);
-        members.entry("insurance", &self.insurance);
-        members.optional("name", &self.name);
-        members.optional("location", &self.location);
-        members.optional("fitted", &self.fitted);
-        members.optional("orgUnit", &self.org_unit);
-        members.optional("orgUnitVersion", &self.org_unit_version);
-        members.optional("override", &self.r#override);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl UpsertShip {
-    /// Starts a builder: set the members, then [`build`](UpsertShipBuilder::build).
-    pub fn builder() -> UpsertShipBuilder {
-        UpsertShipBuilder::default()
-    }
-}
-
-/// Builds a [`UpsertShip`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct UpsertShipBuilder {
-    op_id: Option<OpId>,
-    external_id: Option<ExternalId>,
-    ship_id: Option<ShipId>,
-    version: Option<ShipVersion>,
-    ship_type: Option<ItemRef>,
-    insurance: Option<Insurance>,
-    name: Option<ShipName>,
-    location: Option<LocationRef>,
-    fitted: Option<bool>,
-    org_unit: Option<Nullable<UnitId>>,
-    org_unit_version: Option<OrgUnitVersion>,
-    r#override: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl UpsertShipBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The client's id of the ship.
-    pub fn external_id(mut self, value: impl Into<ExternalId>) -> Self {
-        self.external_id = Some(value.into());
-        self
-    }
-
-    /// The ship to update. Without it a ship is created.
-    pub fn ship_id(mut self, value: impl Into<ShipId>) -> Self {
-        self.ship_id = Some(value.into());
-        self
-    }
-
-    /// The ship's current version. Needed with `shipId`; any is accepted for a ship that is gone.
-    pub fn version(mut self, value: impl Into<ShipVersion>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// The ship type, of the kind `SHIP_TYPE`.
-    pub fn ship_type(mut self, value: impl Into<ItemRef>) -> Self {
-        self.ship_type = Some(value.into());
-        self
-    }
-
-    /// How the ship is insured.
-    pub fn insurance(mut self, value: impl Into<Insurance>) -> Self {
-        self.insurance = Some(value.into());
-        self
-    }
-
-    /// The member's name for the ship. Left out: none.
-    pub fn name(mut self, value: impl Into<ShipName>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Where the ship is. Left out: nowhere known.
-    pub fn location(mut self, value: impl Into<LocationRef>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The ship is fitted. Left out: unchanged, or not fitted for a new ship.
-    pub fn fitted(mut self, value: impl Into<bool>) -> Self {
-        self.fitted = Some(value.into());
-        self
-    }
-
-    /// Id of the unit that the ship belongs to, one that the member directly belongs to, or null for none. Left out: unchanged, or for a new ship the member's only unit, if there is just one.
-    pub fn org_unit(mut self, value: impl Into<Nullable<UnitId>>) -> Self {
-        self.org_unit = Some(value.into());
-        self
-    }
-
-    /// The ship's current `orgUnitVersion`. Needed to change the unit of an existing ship.
-    pub fn org_unit_version(mut self, value: impl Into<OrgUnitVersion>) -> Self {
-        self.org_unit_version = Some(value.into());
-        self
-    }
-
-    /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
-    ///
-    /// Default: `false`.
-    pub fn r#override(mut self, value: impl Into<bool>) -> Self {
-        self.r#override = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<UpsertShip, Violations> {
-        let given = [
-            ("externalId", self.external_id.is_some()),
-            ("shipType", self.ship_type.is_some()),
-            ("insurance", self.insurance.is_some()),
-        ];
-        let (Some(external_id), Some(ship_type), Some(insurance)) = (
-            self.external_id,
-            self.ship_type,
-            self.insurance,
-        ) else {
-            return Err(contract::missing(UpsertShip::VALIDATOR, &given));
-        };
-        let value = UpsertShip {
-            op_id: self.op_id,
-            external_id,
-            ship_id: self.ship_id,
-            version: self.version,
-            ship_type,
-            insurance,
-            name: self.name,
-            location: self.location,
-            fitted: self.fitted,
-            org_unit: self.org_unit,
-            org_unit_version: self.org_unit_version,
-            r#override: self.r#override,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    UpsertShip UpsertShipBuilder {
+        required {
+            external_id: one ExternalId = "externalId", ship_type: one ItemRef = "shipType",
+            insurance: one Insurance = "insurance",
+        }
+        optional {
+            op_id: one OpId = "opId", ship_id: one ShipId = "shipId",
+            version: one ShipVersion = "version", name: one ShipName = "name",
+            location: one LocationRef = "location", fitted: one bool = "fitted",
+            org_unit: one Nullable<UnitId> = "orgUnit",
+            org_unit_version: one OrgUnitVersion = "orgUnitVersion",
+            override_: one bool = "override",
+        }
     }
 }
 
 impl Contract for UpsertShip {
     const VALIDATOR: Validator = schemas::validator(160);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.external_id.is_valid()
@@ -1666,14 +627,5 @@ impl Contract for UpsertShip {
                     }
                 }) && self.org_unit_version.as_ref().is_none_or(|value| value.is_valid())
             && (self.ship_id.is_none() || self.version.is_some())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.ship_type.report_undeclared(&at.key("shipType"), found);
-        self.insurance.report_undeclared(&at.key("insurance"), found);
-        if let Some(value) = &self.location {
-            value.report_undeclared(&at.key("location"), found);
-        }
     }
 }

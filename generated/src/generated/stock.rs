@@ -2,15 +2,10 @@
 
 //! The member's stock lots and their change sets.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{
     schemas,
     shared::{
@@ -19,212 +14,12 @@ use super::{
     },
 };
 
-/// What a lot holds, and where.
-///
-/// Schema: `stock-lot.schema.json#/$defs/lotContent`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LotContent {
-    /// The material or game item.
-    pub material: CatalogEntry,
-    /// What the material is. Materials only.
-    pub material_kind: Option<MaterialKind>,
-    /// The warehouse location it is at.
-    pub location: Location,
-    /// The quality a material is booked at; 0 for an item.
-    pub quality: Quality,
-    /// Marked as stolen.
-    pub stolen: bool,
-    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
-    pub quantity: Quantity,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for LotContent {
-    const EXPECTING: &'static str = "an object (LotContent)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut material = None;
-        let mut material_kind = None;
-        let mut location = None;
-        let mut quality = None;
-        let mut stolen = None;
-        let mut quantity = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material"),
-                "materialKind" => {
-                    read::field(&mut map, &mut material_kind, "materialKind")
-                }
-                "location" => read::field(&mut map, &mut location, "location"),
-                "quality" => read::field(&mut map, &mut quality, "quality"),
-                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("material", material.is_some()),
-            ("location", location.is_some()),
-            ("quality", quality.is_some()),
-            ("stolen", stolen.is_some()),
-            ("quantity", quantity.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-        ) = (material, location, quality, stolen, quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            material,
-            material_kind,
-            location,
-            quality,
-            stolen,
-            quantity,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(LotContent);
-
-impl Serialize for LotContent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("material", &self.material);
-        members.optional("materialKind", &self.material_kind);
-        members.entry("location", &self.location);
-        members.entry("quality", &self.quality);
-        members.entry("stolen", &self.stolen);
-        members.entry("quantity", &self.quantity);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl LotContent {
-    /// Starts a builder: set the members, then [`build`](LotContentBuilder::build).
-    pub fn builder() -> LotContentBuilder {
-        LotContentBuilder::default()
-    }
-}
-
-/// Builds a [`LotContent`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct LotContentBuilder {
-    material: Option<CatalogEntry>,
-    material_kind: Option<MaterialKind>,
-    location: Option<Location>,
-    quality: Option<Quality>,
-    stolen: Option<bool>,
-    quantity: Option<Quantity>,
-    extra: Map<Json>,
-}
-
-impl LotContentBuilder {
-    /// The material or game item.
-    pub fn material(mut self, value: impl Into<CatalogEntry>) -> Self {
-        self.material = Some(value.into());
-        self
-    }
-
-    /// What the material is. Materials only.
-    pub fn material_kind(mut self, value: impl Into<MaterialKind>) -> Self {
-        self.material_kind = Some(value.into());
-        self
-    }
-
-    /// The warehouse location it is at.
-    pub fn location(mut self, value: impl Into<Location>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The quality a material is booked at; 0 for an item.
-    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
-        self.quality = Some(value.into());
-        self
-    }
-
-    /// Marked as stolen.
-    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
-        self.stolen = Some(value.into());
-        self
-    }
-
-    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<LotContent, Violations> {
-        let given = [
-            ("material", self.material.is_some()),
-            ("location", self.location.is_some()),
-            ("quality", self.quality.is_some()),
-            ("stolen", self.stolen.is_some()),
-            ("quantity", self.quantity.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-        ) = (self.material, self.location, self.quality, self.stolen, self.quantity)
-        else {
-            return Err(contract::missing(LotContent::VALIDATOR, &given));
-        };
-        let value = LotContent {
-            material,
-            material_kind: self.material_kind,
-            location,
-            quality,
-            stolen,
-            quantity,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for LotContent {
-    const VALIDATOR: Validator = schemas::validator(658);
-
-    fn is_valid(&self) -> bool {
-        self.material.is_valid() && self.location.is_valid() && self.quality.is_valid()
-            && self.quantity.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.material.report_undeclared(&at.key("material"), found);
-        if let Some(value) = &self.material_kind {
-            value.report_undeclared(&at.key("materialKind"), found);
-        }
-        self.location.report_undeclared(&at.key("location"), found);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-    }
-}
-
 /// Key of a stock lot. Opaque.
 ///
 /// Limits: 1 to 128 characters.
 ///
 /// Schema: `stock-lot.schema.json#/$defs/lotKey`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LotKey(pub(super) String);
 
 impl LotKey {
@@ -243,14 +38,12 @@ impl Contract for LotKey {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Sets what a lot holds. A rise books the difference in as personal stock; a fall books it out, personal stock first, and never stock reserved for a job order or mission.
 ///
 /// Schema: `change-set.schema.json#/$defs/setQuantity`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetQuantity {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,
@@ -269,209 +62,36 @@ pub struct SetQuantity {
     /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
     ///
     /// Default: `false`.
-    pub r#override: Option<bool>,
+    pub override_: Option<bool>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for SetQuantity {
-    const EXPECTING: &'static str = "an object (SetQuantity)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op_id = None;
-        let mut op = None;
-        let mut material = None;
-        let mut location = None;
-        let mut quality = None;
-        let mut stolen = None;
-        let mut quantity = None;
-        let mut expected_quantity = None;
-        let mut r#override = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "opId" => read::field(&mut map, &mut op_id, "opId"),
-                "op" => read::constant(&mut map, &mut op, "op", &"set-quantity"),
-                "material" => read::field(&mut map, &mut material, "material"),
-                "location" => read::field(&mut map, &mut location, "location"),
-                "quality" => read::field(&mut map, &mut quality, "quality"),
-                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "expectedQuantity" => {
-                    read::field(&mut map, &mut expected_quantity, "expectedQuantity")
-                }
-                "override" => read::field(&mut map, &mut r#override, "override"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    SetQuantity {
+        tag { op = "op" is "set-quantity" }
+        required {
+            material = "material", location = "location", quality = "quality", stolen = "stolen",
+            quantity = "quantity", expected_quantity = "expectedQuantity",
         }
-        let due = [
-            ("op", op.is_some()),
-            ("material", material.is_some()),
-            ("location", location.is_some()),
-            ("quality", quality.is_some()),
-            ("stolen", stolen.is_some()),
-            ("quantity", quantity.is_some()),
-            ("expectedQuantity", expected_quantity.is_some()),
-        ];
-        let (
-            Some(()),
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-            Some(expected_quantity),
-        ) = (op, material, location, quality, stolen, quantity, expected_quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            op_id,
-            material,
-            location,
-            quality,
-            stolen,
-            quantity,
-            expected_quantity,
-            r#override,
-            extra,
-        })
+        optional { op_id = "opId", override_ = "override" }
+        nested {
+            material = "material", location = "location", quantity = "quantity",
+            expected_quantity = "expectedQuantity",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(SetQuantity);
-
-impl Serialize for SetQuantity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"set-quantity");
-        members.optional("opId", &self.op_id);
-        members.entry("material", &self.material);
-        members.entry("location", &self.location);
-        members.entry("quality", &self.quality);
-        members.entry("stolen", &self.stolen);
-        members.entry("quantity", &self.quantity);
-        members.entry("expectedQuantity", &self.expected_quantity);
-        members.optional("override", &self.r#override);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl SetQuantity {
-    /// Starts a builder: set the members, then [`build`](SetQuantityBuilder::build).
-    pub fn builder() -> SetQuantityBuilder {
-        SetQuantityBuilder::default()
-    }
-}
-
-/// Builds a [`SetQuantity`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct SetQuantityBuilder {
-    op_id: Option<OpId>,
-    material: Option<ItemRef>,
-    location: Option<LocationRef>,
-    quality: Option<Quality>,
-    stolen: Option<bool>,
-    quantity: Option<Quantity>,
-    expected_quantity: Option<Quantity>,
-    r#override: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl SetQuantityBuilder {
-    /// Echoed in the op's result.
-    pub fn op_id(mut self, value: impl Into<OpId>) -> Self {
-        self.op_id = Some(value.into());
-        self
-    }
-
-    /// The lot's material or item: looked up as `MATERIAL`, then as `ITEM`.
-    pub fn material(mut self, value: impl Into<ItemRef>) -> Self {
-        self.material = Some(value.into());
-        self
-    }
-
-    /// The lot's location.
-    pub fn location(mut self, value: impl Into<LocationRef>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The lot's quality: 0 when unknown. An item op addresses 0 whatever it sends.
-    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
-        self.quality = Some(value.into());
-        self
-    }
-
-    /// The lot's stolen state.
-    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
-        self.stolen = Some(value.into());
-        self
-    }
-
-    /// What the lot should hold.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// What the client last saw it hold; 0 for a lot not seen on the server. Another current quantity is `VERSION_CONFLICT`.
-    pub fn expected_quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.expected_quantity = Some(value.into());
-        self
-    }
-
-    /// Do it even though the last removal was not this installation's own. Ask the member first; the override is recorded.
-    ///
-    /// Default: `false`.
-    pub fn r#override(mut self, value: impl Into<bool>) -> Self {
-        self.r#override = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<SetQuantity, Violations> {
-        let given = [
-            ("material", self.material.is_some()),
-            ("location", self.location.is_some()),
-            ("quality", self.quality.is_some()),
-            ("stolen", self.stolen.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("expectedQuantity", self.expected_quantity.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-            Some(expected_quantity),
-        ) = (
-            self.material,
-            self.location,
-            self.quality,
-            self.stolen,
-            self.quantity,
-            self.expected_quantity,
-        ) else {
-            return Err(contract::missing(SetQuantity::VALIDATOR, &given));
-        };
-        let value = SetQuantity {
-            op_id: self.op_id,
-            material,
-            location,
-            quality,
-            stolen,
-            quantity,
-            expected_quantity,
-            r#override: self.r#override,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    SetQuantity SetQuantityBuilder {
+        required {
+            material: one ItemRef = "material", location: one LocationRef = "location",
+            quality: one Quality = "quality", stolen: one bool = "stolen",
+            quantity: one Quantity = "quantity",
+            expected_quantity: one Quantity = "expectedQuantity",
+        }
+        optional { op_id: one OpId = "opId", override_: one bool = "override" }
     }
 }
 
@@ -484,20 +104,12 @@ impl Contract for SetQuantity {
             && self.quality.is_valid() && self.quantity.is_valid()
             && self.expected_quantity.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.material.report_undeclared(&at.key("material"), found);
-        self.location.report_undeclared(&at.key("location"), found);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
-        self.expected_quantity.report_undeclared(&at.key("expectedQuantity"), found);
-    }
 }
 
 /// Changes to the member's stock. Send the fall and the rise of a move in one batch: otherwise the fall counts as a removal.
 ///
 /// Schema: `change-set.schema.json#/$defs/stockChangeSet`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockChangeSet {
     /// The changes, in order.
     ///
@@ -513,101 +125,19 @@ pub struct StockChangeSet {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for StockChangeSet {
-    const EXPECTING: &'static str = "an object (StockChangeSet)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ops = None;
-        let mut dry_run = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ops" => read::field(&mut map, &mut ops, "ops"),
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let ops = read::required(ops, "ops")?;
-        Ok(Self {
-            ops,
-            dry_run,
-            extensions,
-            extra,
-        })
+::contract_runtime::object! {
+    StockChangeSet {
+        required { ops = "ops" }
+        optional { dry_run = "dryRun", extensions = "extensions" }
+        nested { ops = "ops" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(StockChangeSet);
-
-impl Serialize for StockChangeSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ops", &self.ops);
-        members.optional("dryRun", &self.dry_run);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl StockChangeSet {
-    /// Starts a builder: set the members, then [`build`](StockChangeSetBuilder::build).
-    pub fn builder() -> StockChangeSetBuilder {
-        StockChangeSetBuilder::default()
-    }
-}
-
-/// Builds a [`StockChangeSet`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct StockChangeSetBuilder {
-    ops: Option<Vec<StockOp>>,
-    dry_run: Option<bool>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl StockChangeSetBuilder {
-    /// The changes, in order.
-    ///
-    /// Limits: 1 to 500 entries.
-    pub fn ops(mut self, value: impl IntoIterator<Item = impl Into<StockOp>>) -> Self {
-        self.ops = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Decide every op and answer the same counts, but write nothing.
-    ///
-    /// Default: `false`.
-    pub fn dry_run(mut self, value: impl Into<bool>) -> Self {
-        self.dry_run = Some(value.into());
-        self
-    }
-
-    /// Data of others about this batch.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<StockChangeSet, Violations> {
-        let given = [("ops", self.ops.is_some())];
-        let (Some(ops),) = (self.ops,) else {
-            return Err(contract::missing(StockChangeSet::VALIDATOR, &given));
-        };
-        let value = StockChangeSet {
-            ops,
-            dry_run: self.dry_run,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    StockChangeSet StockChangeSetBuilder {
+        required { ops: list Vec<StockOp> = "ops" }
+        optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
 
@@ -619,11 +149,6 @@ impl Contract for StockChangeSet {
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("ops"), &self.ops);
-    }
 }
 
 /// Stock lot.
@@ -631,7 +156,7 @@ impl Contract for StockChangeSet {
 /// The member's stock of one material or item at one location, quality and stolen state: everything the member holds there, personal and shared, over all pools. It has no org unit, and never holds another member's stock.
 ///
 /// Schema: `stock-lot.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockLot {
     /// The material or game item.
     pub material: CatalogEntry,
@@ -653,197 +178,32 @@ pub struct StockLot {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for StockLot {
-    const EXPECTING: &'static str = "an object (StockLot)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut material = None;
-        let mut material_kind = None;
-        let mut location = None;
-        let mut quality = None;
-        let mut stolen = None;
-        let mut quantity = None;
-        let mut key_slot = None;
-        let mut extensions = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "material" => read::field(&mut map, &mut material, "material"),
-                "materialKind" => {
-                    read::field(&mut map, &mut material_kind, "materialKind")
-                }
-                "location" => read::field(&mut map, &mut location, "location"),
-                "quality" => read::field(&mut map, &mut quality, "quality"),
-                "stolen" => read::field(&mut map, &mut stolen, "stolen"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                "key" => read::field(&mut map, &mut key_slot, "key"),
-                "extensions" => read::field(&mut map, &mut extensions, "extensions"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    StockLot {
+        required {
+            material = "material", location = "location", quality = "quality", stolen = "stolen",
+            quantity = "quantity", key = "key",
         }
-        let due = [
-            ("material", material.is_some()),
-            ("location", location.is_some()),
-            ("quality", quality.is_some()),
-            ("stolen", stolen.is_some()),
-            ("quantity", quantity.is_some()),
-            ("key", key_slot.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-            Some(key_slot),
-        ) = (material, location, quality, stolen, quantity, key_slot) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            material,
-            material_kind,
-            location,
-            quality,
-            stolen,
-            quantity,
-            key: key_slot,
-            extensions,
-            extra,
-        })
+        optional { material_kind = "materialKind", extensions = "extensions" }
+        nested {
+            material = "material", material_kind = "materialKind", location = "location",
+            quantity = "quantity",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(StockLot);
-
-impl Serialize for StockLot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("material", &self.material);
-        members.optional("materialKind", &self.material_kind);
-        members.entry("location", &self.location);
-        members.entry("quality", &self.quality);
-        members.entry("stolen", &self.stolen);
-        members.entry("quantity", &self.quantity);
-        members.entry("key", &self.key);
-        members.optional("extensions", &self.extensions);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl StockLot {
-    /// Starts a builder: set the members, then [`build`](StockLotBuilder::build).
-    pub fn builder() -> StockLotBuilder {
-        StockLotBuilder::default()
-    }
-}
-
-/// Builds a [`StockLot`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct StockLotBuilder {
-    material: Option<CatalogEntry>,
-    material_kind: Option<MaterialKind>,
-    location: Option<Location>,
-    quality: Option<Quality>,
-    stolen: Option<bool>,
-    quantity: Option<Quantity>,
-    key: Option<LotKey>,
-    extensions: Option<Extensions>,
-    extra: Map<Json>,
-}
-
-impl StockLotBuilder {
-    /// The material or game item.
-    pub fn material(mut self, value: impl Into<CatalogEntry>) -> Self {
-        self.material = Some(value.into());
-        self
-    }
-
-    /// What the material is. Materials only.
-    pub fn material_kind(mut self, value: impl Into<MaterialKind>) -> Self {
-        self.material_kind = Some(value.into());
-        self
-    }
-
-    /// The warehouse location it is at.
-    pub fn location(mut self, value: impl Into<Location>) -> Self {
-        self.location = Some(value.into());
-        self
-    }
-
-    /// The quality a material is booked at; 0 for an item.
-    pub fn quality(mut self, value: impl Into<Quality>) -> Self {
-        self.quality = Some(value.into());
-        self
-    }
-
-    /// Marked as stolen.
-    pub fn stolen(mut self, value: impl Into<bool>) -> Self {
-        self.stolen = Some(value.into());
-        self
-    }
-
-    /// The sum held, in the material's own unit: SCU to three decimals, items in whole pieces.
-    pub fn quantity(mut self, value: impl Into<Quantity>) -> Self {
-        self.quantity = Some(value.into());
-        self
-    }
-
-    /// The lot.
-    pub fn key(mut self, value: impl Into<LotKey>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// Data of others about this lot.
-    pub fn extensions(mut self, value: impl Into<Extensions>) -> Self {
-        self.extensions = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<StockLot, Violations> {
-        let given = [
-            ("material", self.material.is_some()),
-            ("location", self.location.is_some()),
-            ("quality", self.quality.is_some()),
-            ("stolen", self.stolen.is_some()),
-            ("quantity", self.quantity.is_some()),
-            ("key", self.key.is_some()),
-        ];
-        let (
-            Some(material),
-            Some(location),
-            Some(quality),
-            Some(stolen),
-            Some(quantity),
-            Some(key),
-        ) = (
-            self.material,
-            self.location,
-            self.quality,
-            self.stolen,
-            self.quantity,
-            self.key,
-        ) else {
-            return Err(contract::missing(StockLot::VALIDATOR, &given));
-        };
-        let value = StockLot {
-            material,
-            material_kind: self.material_kind,
-            location,
-            quality,
-            stolen,
-            quantity,
-            key,
-            extensions: self.extensions,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    StockLot StockLotBuilder {
+        required {
+            material: one CatalogEntry = "material", location: one Location = "location",
+            quality: one Quality = "quality", stolen: one bool = "stolen",
+            quantity: one Quantity = "quantity", key: one LotKey = "key",
+        }
+        optional {
+            material_kind: one MaterialKind = "materialKind",
+            extensions: one Extensions = "extensions",
+        }
     }
 }
 
@@ -851,61 +211,29 @@ impl Contract for StockLot {
     const VALIDATOR: Validator = schemas::validator(653);
 
     fn is_valid(&self) -> bool {
-        self.material.is_valid() && self.location.is_valid() && self.quality.is_valid()
+        self.material.is_valid()
+            && self.material_kind.as_ref().is_none_or(|value| value.is_valid())
+            && self.location.is_valid() && self.quality.is_valid()
             && self.quantity.is_valid() && self.key.is_valid()
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.material.report_undeclared(&at.key("material"), found);
-        if let Some(value) = &self.material_kind {
-            value.report_undeclared(&at.key("materialKind"), found);
-        }
-        self.location.report_undeclared(&at.key("location"), found);
-        self.quantity.report_undeclared(&at.key("quantity"), found);
+::contract_runtime::closed_union! {
+    #[tag = "op"]
+    /// A change to the member's stock.
+    ///
+    /// Schema: `change-set.schema.json#/$defs/stockOp`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum StockOp {
+        SetQuantity(SetQuantity) = "set-quantity",
     }
 }
 
-/// A change to the member's stock.
-///
-/// Schema: `change-set.schema.json#/$defs/stockOp`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StockOp {
-    /// `op` is `"set-quantity"`.
-    SetQuantity(SetQuantity),
-}
-
-impl<'de> FromMap<'de> for StockOp {
-    const EXPECTING: &'static str = "an object (StockOp)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("set-quantity") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::SetQuantity)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(StockOp);
-
-impl Serialize for StockOp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::SetQuantity(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<SetQuantity> for StockOp {
-    fn from(value: SetQuantity) -> Self {
-        Self::SetQuantity(value)
+::contract_runtime::variants! {
+    StockOp {
+        from { SetQuantity(SetQuantity) }
+        nested { SetQuantity }
     }
 }
 
@@ -917,18 +245,12 @@ impl Contract for StockOp {
             Self::SetQuantity(value) => value.is_valid(),
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::SetQuantity(value) => value.report_undeclared(at, found),
-        }
-    }
 }
 
 /// A page of the member's stock lots.
 ///
 /// Schema: `page.schema.json#/$defs/stockPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockPage {
     /// Lots that hold stock.
     ///
@@ -946,152 +268,28 @@ pub struct StockPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for StockPage {
-    const EXPECTING: &'static str = "an object (StockPage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut removed = None;
-        let mut next_cursor = None;
-        let mut has_more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "removed" => read::field(&mut map, &mut removed, "removed"),
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    StockPage {
+        required {
+            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
-        let due = [
-            ("items", items.is_some()),
-            ("removed", removed.is_some()),
-            ("nextCursor", next_cursor.is_some()),
-            ("hasMore", has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            items,
-            removed,
-            next_cursor,
-            has_more,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra,
-        })
+        nested { items = "items", removed = "removed" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(StockPage);
-
-impl Serialize for StockPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("removed", &self.removed);
-        members.entry("nextCursor", &self.next_cursor);
-        members.entry("hasMore", &self.has_more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl StockPage {
-    /// Starts a builder: set the members, then [`build`](StockPageBuilder::build).
-    pub fn builder() -> StockPageBuilder {
-        StockPageBuilder::default()
-    }
-}
-
-/// Builds a [`StockPage`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct StockPageBuilder {
-    items: Option<Vec<StockLot>>,
-    removed: Option<Vec<Tombstone>>,
-    next_cursor: Option<Cursor>,
-    has_more: Option<bool>,
-    extra: Map<Json>,
-}
-
-impl StockPageBuilder {
-    /// Lots that hold stock.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn items(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<StockLot>>,
-    ) -> Self {
-        self.items = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    ///
-    /// Limits: at most 1000 entries.
-    pub fn removed(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Tombstone>>,
-    ) -> Self {
-        self.removed = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
-    pub fn next_cursor(mut self, value: impl Into<Cursor>) -> Self {
-        self.next_cursor = Some(value.into());
-        self
-    }
-
-    /// More entries or changes wait: ask again with `nextCursor`.
-    pub fn has_more(mut self, value: impl Into<bool>) -> Self {
-        self.has_more = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<StockPage, Violations> {
-        let given = [
-            ("items", self.items.is_some()),
-            ("removed", self.removed.is_some()),
-            ("nextCursor", self.next_cursor.is_some()),
-            ("hasMore", self.has_more.is_some()),
-        ];
-        let (Some(items), Some(removed), Some(next_cursor), Some(has_more)) = (
-            self.items,
-            self.removed,
-            self.next_cursor,
-            self.has_more,
-        ) else {
-            return Err(contract::missing(StockPage::VALIDATOR, &given));
-        };
-        let value = StockPage {
-            items,
-            removed,
-            next_cursor,
-            has_more,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    StockPage StockPageBuilder {
+        required {
+            items: list Vec<StockLot> = "items", removed: list Vec<Tombstone> = "removed",
+            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
+        }
     }
 }
 
 impl Contract for StockPage {
     const VALIDATOR: Validator = schemas::validator(478);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
             && self.removed.len() <= 1000
@@ -1100,22 +298,21 @@ impl Contract for StockPage {
                 .removed
                 .iter()
                 .all(|value| {
-                    if value.removed_by.channel.as_str() == "client" {
+                    if matches!(
+                        & value.removed_by.channel, super::shared::RemovalChannel::Client
+                    ) {
                         value.removed_by.client_id.is_some()
                             && value.removed_by.installation_id.is_some()
                     } else {
                         !matches!(
-                            value.removed_by.channel.as_str(), "web" | "app" | "system"
+                            & value.removed_by.channel,
+                            super::shared::RemovalChannel::Web |
+                            super::shared::RemovalChannel::App |
+                            super::shared::RemovalChannel::System
                         )
                             || !(value.removed_by.client_id.is_some()
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-        found.elements(&at.key("removed"), &self.removed);
     }
 }

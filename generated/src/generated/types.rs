@@ -19,28 +19,28 @@ pub use super::demand::{
     DemandReason, DemandSource, ItemDemand, MaterialDemand, OrgDemand,
 };
 pub use super::drafts::{
-    BlueprintDraft, DraftKind, DraftResult, Envelope, EnvelopeItem, FrontendUrl,
-    GeneratorInfo, HandoffId, PanelType, RefineryDraft, RefineryGood, RefineryOrder,
-    SourceImage,
+    BlueprintDraft, DraftKind, DraftResult, Envelope, EnvelopeFormat, EnvelopeItem,
+    FrontendUrl, GeneratorInfo, HandoffId, PanelType, RefineryDraft, RefineryGood,
+    RefineryOrder, SourceImage,
 };
 pub use super::org_stock::{
-    BookIn, BookOut, EarmarkSplit, EntryId, EntryOp, EntryVersion, Holder, HolderRef,
+    BookIn, BookOut, EarmarkSplit, EntryId, EntryVersion, Holder, HolderRef,
     JobOrderEarmark, JobOrderId, JobOrderShare, MarkStolen, MissionEarmark, MissionId,
     MissionShare, MoveHolder, MoveLocation, MovePool, NamedHolder, OrgLotKey,
     OrgStockChangeSet, OrgStockEntry, OrgStockLot, OrgStockMembers, OrgStockOp,
-    OrgStockPage, PoolOp, RosterMember, SellStock, SetNote, TakeOp, WithheldHolder,
+    OrgStockPage, RosterMember, SellStock, SetNote, WithheldHolder,
 };
 pub use super::org_units::{OrgUnit, OrgUnitKind, OrgUnitList, UnitId, UnitRef};
 pub use super::problem::{
     ConfirmationUrl, CorrelationId, JsonPointer, Problem, ProblemError,
 };
 pub use super::shared::{
-    Attribution, CatalogEntry, CatalogKey, CatalogKind, ChangeOp, ChangeResult,
-    ChangeSet, ClientId, Cursor, Extensions, ItemRef, KeyedItemRef, Location,
-    LocationLink, LocationLinkKind, LocationName, LocationRef, MaterialKind,
-    MaterialType, OpId, OpOutcome, OpResult, Page, PieceQuantity, Provenance,
-    ProvenanceSource, Quality, Quantity, QuantityAmount, QuantityUnit, RemovalChannel,
-    RemovedBy, Timestamp, Tombstone, TombstoneKey, UexId, Warning, WarningCode,
+    Attribution, CatalogEntry, CatalogKey, CatalogKind, ChangeResult, ChangeSet,
+    ClientId, Cursor, Extensions, ItemRef, KeyedItemRef, Location, LocationLink,
+    LocationLinkKind, LocationName, LocationRef, MaterialKind, MaterialType, OpId,
+    OpOutcome, OpResult, Page, PieceQuantity, Provenance, ProvenanceSource, Quality,
+    Quantity, QuantityAmount, QuantityUnit, RemovalChannel, RemovedBy, Timestamp,
+    Tombstone, TombstoneKey, UexId, Warning, WarningCode,
 };
 pub use super::ships::{
     ExternalId, Insurance, LifetimeInsurance, LinkShip, MonthlyInsurance, OrgUnitVersion,
@@ -48,5 +48,5 @@ pub use super::ships::{
     UpsertShip,
 };
 pub use super::stock::{
-    LotContent, LotKey, SetQuantity, StockChangeSet, StockLot, StockOp, StockPage,
+    LotKey, SetQuantity, StockChangeSet, StockLot, StockOp, StockPage,
 };

@@ -2,8 +2,11 @@
 
 use serde::Serializer;
 
+use serde::de::MapAccess;
+
 use super::*;
 use crate::Number;
+use crate::read::Key;
 use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types};
 
 /// `{"type": "object", "properties": {"inner": {"$ref": "#"}, "count": {"type": "integer", "minimum": 1}}}`
@@ -72,7 +75,9 @@ impl Contract for Node {
     fn is_valid(&self) -> bool {
         self.count.is_none_or(|count| count >= 1) && self.inner.as_ref().is_none_or(|inner| inner.is_valid())
     }
+}
 
+impl ReportUndeclared for Node {
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         found.members(at, &self.extra);
     }

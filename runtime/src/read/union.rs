@@ -24,6 +24,24 @@ pub enum Tag<'t> {
     Other,
 }
 
+impl PartialEq<&str> for Tag<'_> {
+    fn eq(&self, text: &&str) -> bool {
+        *self == Tag::Text(text)
+    }
+}
+
+impl PartialEq<bool> for Tag<'_> {
+    fn eq(&self, value: &bool) -> bool {
+        *self == Tag::Bool(*value)
+    }
+}
+
+impl PartialEq<i64> for Tag<'_> {
+    fn eq(&self, value: &i64) -> bool {
+        *self == Tag::Int(*value)
+    }
+}
+
 /// The members of a tagged object besides its tag, in order.
 ///
 /// A second member with the name of the tag is an error.

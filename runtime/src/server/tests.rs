@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer, de::Deserializer};
 use tower::ServiceExt;
 
 use super::*;
-use crate::contract::Undeclared;
+use crate::contract::{ReportUndeclared, Undeclared};
 use crate::operation::{self, Format, Operation, Operations, Statuses};
 use crate::parameters::{Location, Parameter, Scalar, Shape, Style};
 use crate::read::Read;
@@ -64,7 +64,9 @@ impl Contract for Pet {
     fn is_valid(&self) -> bool {
         Self::VALIDATOR.is_valid(&Json::Object(self.0.clone()))
     }
+}
 
+impl ReportUndeclared for Pet {
     fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         let mut extra = self.0.clone();
         extra.remove("name");

@@ -32,7 +32,7 @@ fn demand_is_two_lists_or_a_reason() {
         ("DEM-01", t, &withheld("[]", "[]").replace("NOT_PERMITTED", "LATER_REASON"), VALID),
         ("DEM-01", t, &withheld("[]", "[]").replace("NOT_PERMITTED", "because"), &[("/reason", "pattern")]),
     ]);
-    assert_eq!(texts(DemandReason::KNOWN), ["NOT_PERMITTED"]);
+    assert_eq!(texts(DemandReason::ALL), ["NOT_PERMITTED"]);
 }
 
 /// DEM-02, LIM-37: a material line has all of its members, and at most 20 raw references.

@@ -104,7 +104,7 @@ fn refinery_orders_goods_and_images_have_their_fields() {
     let whole = r#"{"schemaVersion": 1, "orders": [], "tool": "t", "toolVersion": "1", "model": "m",
         "clientLanguage": "de", "generatedAt": "2026-01-02T03:04:05Z"}"#;
     shape("DRF-09", "refinery-draft", whole, &["schemaVersion", "orders"]);
-    assert_eq!(texts(PanelType::KNOWN), ["SETUP"]);
+    assert_eq!(texts(PanelType::ALL), ["SETUP"]);
     let (o, g, i) =
         ("refinery-draft--refineryOrder", "refinery-draft--refineryGood", "refinery-draft--sourceImage");
     let order = order(1, 1);
@@ -163,7 +163,7 @@ fn refinery_orders_goods_and_images_have_their_fields() {
 fn a_draft_result_has_link_handoff_and_kind() {
     let t = "draft-result";
     shape("DRF-12", t, RESULT, &["frontendUrl", "handoffId", "kind"]);
-    assert_eq!(texts(DraftKind::KNOWN), ["BLUEPRINT", "REFINERY"]);
+    assert_eq!(texts(DraftKind::ALL), ["BLUEPRINT", "REFINERY"]);
     check(&[
         ("DRF-12", t, &RESULT.replace("REFINERY", "SHIP_LIST"), VALID),
         ("DRF-12", t, &RESULT.replace("https:", "file:"), &[("/frontendUrl", "pattern")]),

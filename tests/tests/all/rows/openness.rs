@@ -144,7 +144,7 @@ fn undeclared_fields_are_accepted_and_found() {
             }
         });
     }
-    assert!(WarningCode::KNOWN.contains(&WarningCode::UnknownField));
+    assert!(WarningCode::ALL.contains(&WarningCode::UnknownField));
     let warning = r#"[{"pointer": "/ops/0/tint", "code": "UNKNOWN_FIELD"}]"#;
     let result = r#""dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": []"#;
     let resolved = r#""results": [{"index": 0, "status": "unmatched"}]"#;

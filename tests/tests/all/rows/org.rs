@@ -26,7 +26,7 @@ fn org_units_are_a_list() {
 /// ORG-03: four kinds of unit; a later one is kept.
 #[test]
 fn there_are_four_kinds_of_unit() {
-    assert_eq!(texts(OrgUnitKind::KNOWN), ["SQUADRON", "SPECIAL_COMMAND", "BEREICH", "ORGANISATIONSLEITUNG"]);
+    assert_eq!(texts(OrgUnitKind::ALL), ["SQUADRON", "SPECIAL_COMMAND", "BEREICH", "ORGANISATIONSLEITUNG"]);
     check(&[
         ("ORG-03", "org-unit", &UNIT.replace("SQUADRON", "FLEET"), VALID),
         ("ORG-03", "org-unit", &UNIT.replace("SQUADRON", "squadron"), &[("/kind", "pattern")]),

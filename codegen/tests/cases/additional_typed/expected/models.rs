@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Amount` of the contract.
 ///
 /// Schema: `input.json#/$defs/amount`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Amount {
     /// `value`
     ///
@@ -25,33 +21,7 @@ pub struct Amount {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Amount {
-    const EXPECTING: &'static str = "an object (Amount)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let value = read::required(value, "value")?;
-        Ok(Self { value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Amount);
-
-impl Serialize for Amount {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Amount { required { value = "value" } extra undeclared } }
 
 impl Contract for Amount {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -59,19 +29,15 @@ impl Contract for Amount {
     fn is_valid(&self) -> bool {
         self.value >= Number::int(0)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Amounts` of the contract.
 ///
 /// Schema: `input.json#/$defs/amounts`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Amounts(pub Map<Vec<Amount>>);
 
-::contract_runtime::wrapper!(Amounts, Map < Vec < Amount > >);
+::contract_runtime::wrapper!(Amounts, Map < Vec < Amount > >, nested, members);
 
 impl Contract for Amounts {
     const VALIDATOR: Validator = schemas::validator(6);
@@ -79,20 +45,12 @@ impl Contract for Amounts {
     fn is_valid(&self) -> bool {
         self.0.values().all(|value| value.iter().all(|value| value.is_valid()))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        {
-            for (name, value) in self.0.iter() {
-                found.elements(&at.key(name), value);
-            }
-        }
-    }
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `name`
     pub name: String,
@@ -102,34 +60,11 @@ pub struct Input {
     pub extra: Map<Amount>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut ratio = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "ratio" => read::field(&mut map, &mut ratio, "ratio"),
-                _ => read::other(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, ratio, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("ratio", &self.ratio);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { name = "name" }
+        optional { ratio = "ratio" }
+        extra values
     }
 }
 
@@ -138,11 +73,5 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.extra.values().all(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        for (name, value) in self.extra.iter() {
-            value.report_undeclared(&at.key(name), found);
-        }
     }
 }

@@ -2,85 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
-
-/// `Counted` of the contract.
-///
-/// Schema: `input.json#/$defs/counted`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Counted {
-    /// `count`
-    ///
-    /// Limits: at least 0.
-    pub count: i64,
-    /// `name`
-    ///
-    /// Limits: at most 3 characters.
-    pub name: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for Counted {
-    const EXPECTING: &'static str = "an object (Counted)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut count = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "count" => read::field(&mut map, &mut count, "count"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let count = read::required(count, "count")?;
-        Ok(Self { count, name, extra })
-    }
-}
-
-::contract_runtime::read_object!(Counted);
-
-impl Serialize for Counted {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("count", &self.count);
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Counted {
-    const VALIDATOR: Validator = schemas::validator(11);
-
-    fn is_valid(&self) -> bool {
-        self.count >= 0
-            && self
-                .name
-                .as_ref()
-                .is_none_or(|value| schemas::validator(13).is_valid(value))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `name`
     ///
@@ -98,53 +29,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut count = None;
-        let mut note = None;
-        let mut own = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "count" => read::field(&mut map, &mut count, "count"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "own" => read::field(&mut map, &mut own, "own"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("name", name.is_some()),
-            ("count", count.is_some()),
-            ("note", note.is_some()),
-        ];
-        let (Some(name), Some(count), Some(note)) = (name, count, note) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            name,
-            count,
-            note,
-            own,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.entry("count", &self.count);
-        members.entry("note", &self.note);
-        members.optional("own", &self.own);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { name = "name", count = "count", note = "note" }
+        optional { own = "own" }
+        extra undeclared
     }
 }
 
@@ -154,67 +43,5 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 3) && self.count <= 10
             && self.count % 2 == 0 && self.count >= 0
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Named` of the contract.
-///
-/// Schema: `input.json#/$defs/named`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Named {
-    /// `name`
-    ///
-    /// Limits: at least 1 character.
-    pub name: String,
-    /// `count`
-    pub count: Option<Number>,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for Named {
-    const EXPECTING: &'static str = "an object (Named)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut count = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "count" => read::field(&mut map, &mut count, "count"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, count, extra })
-    }
-}
-
-::contract_runtime::read_object!(Named);
-
-impl Serialize for Named {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("count", &self.count);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Named {
-    const VALIDATOR: Validator = schemas::validator(8);
-
-    fn is_valid(&self) -> bool {
-        !self.name.is_empty()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,14 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// A *thing* with \</script> & `code`.
@@ -21,7 +17,7 @@ use super::schemas;
 /// ```
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// Id.
     ///
@@ -49,54 +45,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut password = None;
-        let mut old = None;
-        let mut size = None;
-        let mut odd = None;
-        let mut text = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "password" => read::field(&mut map, &mut password, "password"),
-                "old" => read::field(&mut map, &mut old, "old"),
-                "size" => read::field(&mut map, &mut size, "size"),
-                "odd" => read::field(&mut map, &mut odd, "odd"),
-                "text" => read::field(&mut map, &mut text, "text"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self {
-            id,
-            password,
-            old,
-            size,
-            odd,
-            text,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("password", &self.password);
-        members.optional("old", &self.old);
-        members.optional("size", &self.size);
-        members.optional("odd", &self.odd);
-        members.optional("text", &self.text);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { id = "id" }
+        optional { password = "password", old = "old", size = "size", odd = "odd", text = "text" }
+        extra undeclared
     }
 }
 
@@ -105,9 +58,5 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty() && self.odd.as_ref().is_none_or(|value| *value >= 3)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,14 +2,10 @@
 
 //! Ships.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{
     schemas, people::Org,
     shared::Id,
@@ -18,7 +14,7 @@ use super::{
 /// `Ship` of the contract.
 ///
 /// Schema: `ship.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `id`
     pub id: Id,
@@ -28,34 +24,12 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut owner = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "owner" => read::field(&mut map, &mut owner, "owner"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, owner, extra })
-    }
-}
-
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("owner", &self.owner);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Ship {
+        required { id = "id" }
+        optional { owner = "owner" }
+        nested { owner = "owner" }
+        extra undeclared
     }
 }
 
@@ -64,12 +38,5 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.owner.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.owner {
-            value.report_undeclared(&at.key("owner"), found);
-        }
     }
 }

@@ -2,14 +2,10 @@
 
 //! Orgs.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::{
     schemas, fleet::Ship,
     shared::{Id, Level},
@@ -18,7 +14,7 @@ use super::{
 /// `Org` of the contract.
 ///
 /// Schema: `org.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Org {
     /// `id`
     pub id: Option<Id>,
@@ -30,36 +26,11 @@ pub struct Org {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Org {
-    const EXPECTING: &'static str = "an object (Org)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut flagship = None;
-        let mut level = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "flagship" => read::field(&mut map, &mut flagship, "flagship"),
-                "level" => read::field(&mut map, &mut level, "level"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { id, flagship, level, extra })
-    }
-}
-
-::contract_runtime::read_object!(Org);
-
-impl Serialize for Org {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("id", &self.id);
-        members.optional("flagship", &self.flagship);
-        members.optional("level", &self.level);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Org {
+        optional { id = "id", flagship = "flagship", level = "level" }
+        nested { flagship = "flagship" }
+        extra undeclared
     }
 }
 
@@ -69,12 +40,6 @@ impl Contract for Org {
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| value.is_valid())
             && self.flagship.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.flagship {
-            value.report_undeclared(&at.key("flagship"), found);
-        }
+            && self.level.as_ref().is_none_or(|value| value.is_valid())
     }
 }

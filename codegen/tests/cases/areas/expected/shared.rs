@@ -2,7 +2,10 @@
 
 //! Both.
 
-use ::contract_runtime::{Contract, Json, Undeclared, schema::Validator, violation::Path};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json};
 use super::schemas;
 
 /// `Id` of the contract.
@@ -10,7 +13,7 @@ use super::schemas;
 /// Limits: at least 1 character.
 ///
 /// Schema: `shared.schema.json#/$defs/id`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub(super) String);
 
 impl Id {
@@ -26,64 +29,33 @@ impl Contract for Id {
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `Level` of the contract.
-///
-/// Schema: `shared.schema.json#/$defs/level`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// `low`
-    Low,
-    /// `high`
-    High,
-}
-
-impl Level {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Low, Self::High];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Low => "low",
-            Self::High => "high",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "low" => Self::Low,
-                "high" => Self::High,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `Level` of the contract.
+    ///
+    /// Schema: `shared.schema.json#/$defs/level`.
+    pub enum Level {
+        Low = "low",
+        High = "high",
     }
 }
-
-::contract_runtime::closed_enum!(Level);
 
 impl Contract for Level {
     const VALIDATOR: Validator = schemas::validator(6);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Shared` of the contract.
 ///
 /// Schema: `shared.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shared(pub Json);
 
-::contract_runtime::wrapper!(Shared, Json);
+::contract_runtime::wrapper!(Shared, Json, members);
 
 impl Contract for Shared {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -91,6 +63,4 @@ impl Contract for Shared {
     fn is_valid(&self) -> bool {
         schemas::validator(4).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

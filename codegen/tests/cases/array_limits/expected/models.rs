@@ -2,9 +2,10 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{
-    Contract, Nullable, Number, Undeclared, schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Nullable, Number};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -12,7 +13,7 @@ use super::schemas;
 /// Limits: 1 to 3 entries.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Vec<Row>);
 
 ::contract_runtime::wrapper!(Input, Vec < Row >);
@@ -24,14 +25,14 @@ impl Contract for Input {
         !self.0.is_empty() && self.0.len() <= 3
             && self.0.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Matrix` of the contract.
 ///
+/// Limits: each each each at least 1 character.
+///
 /// Schema: `input.json#/$defs/matrix`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Matrix(pub Vec<Vec<Vec<String>>>);
 
 ::contract_runtime::wrapper!(Matrix, Vec < Vec < Vec < String > > >);
@@ -46,16 +47,14 @@ impl Contract for Matrix {
                 value.iter().all(|value| value.iter().all(|value| !value.is_empty()))
             })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Row` of the contract.
 ///
-/// Limits: at least 2 entries.
+/// Limits: at least 2 entries; each less than 10.
 ///
 /// Schema: `input.json#/$defs/row`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row(pub Vec<Nullable<Number>>);
 
 ::contract_runtime::wrapper!(Row, Vec < Nullable < Number > >);
@@ -73,6 +72,4 @@ impl Contract for Row {
                     Nullable::Value(value) => *value < Number::int(10),
                 })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

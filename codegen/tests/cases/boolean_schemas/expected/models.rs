@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `any`
     pub any: Option<Json>,
@@ -35,57 +31,13 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut any = None;
-        let mut never = None;
-        let mut empty = None;
-        let mut list = None;
-        let mut none = None;
-        let mut map_slot = None;
-        let mut all = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "any" => read::field(&mut map, &mut any, "any"),
-                "never" => read::field(&mut map, &mut never, "never"),
-                "empty" => read::field(&mut map, &mut empty, "empty"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "none" => read::field(&mut map, &mut none, "none"),
-                "map" => read::field(&mut map, &mut map_slot, "map"),
-                "all" => read::field(&mut map, &mut all, "all"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            any = "any", never = "never", empty = "empty", list = "list", none = "none",
+            map = "map", all = "all",
         }
-        Ok(Self {
-            any,
-            never,
-            empty,
-            list,
-            none,
-            map: map_slot,
-            all,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("any", &self.any);
-        members.optional("never", &self.never);
-        members.optional("empty", &self.empty);
-        members.optional("list", &self.list);
-        members.optional("none", &self.none);
-        members.optional("map", &self.map);
-        members.optional("all", &self.all);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -100,19 +52,15 @@ impl Contract for Input {
                 .is_none_or(|value| schemas::validator(3).is_valid(value))
             && self.none.as_ref().is_none_or(|value| value.is_empty())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Open` of the contract.
 ///
 /// Schema: `input.json#/$defs/open`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Open(pub Json);
 
-::contract_runtime::wrapper!(Open, Json);
+::contract_runtime::wrapper!(Open, Json, members);
 
 impl Contract for Open {
     const VALIDATOR: Validator = schemas::validator(15);
@@ -120,6 +68,4 @@ impl Contract for Open {
     fn is_valid(&self) -> bool {
         schemas::validator(15).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, json::Kind,
-    read::{self, FromMap, Key, Read, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Builder` of the contract.
 ///
 /// Schema: `input.json#/$defs/builder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Builder {
     /// `a`
     pub a: Option<String>,
@@ -25,177 +19,48 @@ pub struct Builder {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Builder {
-    const EXPECTING: &'static str = "an object (Builder)";
+::contract_runtime::object! { Builder { optional { a = "a" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
-    }
-}
+::contract_runtime::builder! { Builder BuilderBuilder { optional { a: one String = "a" } } }
 
-::contract_runtime::read_object!(Builder);
+::contract_runtime::contract!(Builder = schemas::validator(31));
 
-impl Serialize for Builder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Builder {
-    /// Starts a builder: set the members, then [`build`](BuilderBuilder::build).
-    pub fn builder() -> BuilderBuilder {
-        BuilderBuilder::default()
-    }
-}
-
-/// Builds a [`Builder`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BuilderBuilder {
-    a: Option<String>,
-    extra: Map<Json>,
-}
-
-impl BuilderBuilder {
-    /// `a`
-    pub fn a(mut self, value: impl Into<String>) -> Self {
-        self.a = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::open_enum! {
+    /// `Colour` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Builder, Violations> {
-        let value = Builder {
-            a: self.a,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/$defs/colour`.
+    pub enum Colour {
+        Red = "red",
+        Green = "green",
+        Blue = "blue",
     }
 }
-
-impl Contract for Builder {
-    const VALIDATOR: Validator = schemas::validator(31);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Colour` of the contract.
-///
-/// Schema: `input.json#/$defs/colour`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Colour {
-    /// `red`
-    Red,
-    /// `green`
-    Green,
-    /// `blue`
-    Blue,
-}
-
-impl Colour {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Red, Self::Green, Self::Blue];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Blue => "blue",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "red" => Self::Red,
-                "green" => Self::Green,
-                "blue" => Self::Blue,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(Colour);
 
 impl Contract for Colour {
     const VALIDATOR: Validator = schemas::validator(24);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `IdOrName` of the contract.
-///
-/// Limits: at least 1 character; at least 1.
-///
-/// Schema: `input.json#/$defs/idOrName`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum IdOrName {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for IdOrName {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
+        self.is_known()
     }
 }
 
-::contract_runtime::deserialize_by_read!(IdOrName);
-
-impl Serialize for IdOrName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `IdOrName` of the contract.
+    ///
+    /// Limits: at least 1 character; at least 1.
+    ///
+    /// Schema: `input.json#/$defs/idOrName`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum IdOrName {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-impl From<i64> for IdOrName {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for IdOrName {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
+::contract_runtime::variants! { IdOrName { from { Integer(i64), Text(String) } } }
 
 impl Contract for IdOrName {
     const VALIDATOR: Validator = schemas::validator(22);
@@ -206,14 +71,12 @@ impl Contract for IdOrName {
             Self::Text(value) => !value.is_empty(),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `integer`
     pub integer: Option<IdOrName>,
@@ -241,171 +104,25 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut integer = None;
-        let mut either = None;
-        let mut text = None;
-        let mut not_null = None;
-        let mut sure = None;
-        let mut colour = None;
-        let mut fewer = None;
-        let mut shape = None;
-        let mut list = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "integer" => read::field(&mut map, &mut integer, "integer"),
-                "either" => read::field(&mut map, &mut either, "either"),
-                "text" => read::field(&mut map, &mut text, "text"),
-                "notNull" => read::field(&mut map, &mut not_null, "notNull"),
-                "sure" => read::field(&mut map, &mut sure, "sure"),
-                "colour" => read::field(&mut map, &mut colour, "colour"),
-                "fewer" => read::field(&mut map, &mut fewer, "fewer"),
-                "shape" => read::field(&mut map, &mut shape, "shape"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            integer = "integer", either = "either", text = "text", not_null = "notNull",
+            sure = "sure", colour = "colour", fewer = "fewer", shape = "shape", list = "list",
         }
-        Ok(Self {
-            integer,
-            either,
-            text,
-            not_null,
-            sure,
-            colour,
-            fewer,
-            shape,
-            list,
-            extra,
-        })
+        nested { shape = "shape", list = "list" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("integer", &self.integer);
-        members.optional("either", &self.either);
-        members.optional("text", &self.text);
-        members.optional("notNull", &self.not_null);
-        members.optional("sure", &self.sure);
-        members.optional("colour", &self.colour);
-        members.optional("fewer", &self.fewer);
-        members.optional("shape", &self.shape);
-        members.optional("list", &self.list);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Input {
-    /// Starts a builder: set the members, then [`build`](InputBuilderOf::build).
-    pub fn builder() -> InputBuilderOf {
-        InputBuilderOf::default()
-    }
-}
-
-/// Builds a [`Input`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilderOf {
-    integer: Option<IdOrName>,
-    either: Option<IdOrName>,
-    text: Option<IdOrName>,
-    not_null: Option<Nullable<String>>,
-    sure: Option<String>,
-    colour: Option<Colour>,
-    fewer: Option<Colour>,
-    shape: Option<Shape>,
-    list: Option<Vec<Nullable<InputListItem>>>,
-    extra: Map<Json>,
-}
-
-impl InputBuilderOf {
-    /// `integer`
-    pub fn integer(mut self, value: impl Into<IdOrName>) -> Self {
-        self.integer = Some(value.into());
-        self
-    }
-
-    /// `either`
-    pub fn either(mut self, value: impl Into<IdOrName>) -> Self {
-        self.either = Some(value.into());
-        self
-    }
-
-    /// `text`
-    pub fn text(mut self, value: impl Into<IdOrName>) -> Self {
-        self.text = Some(value.into());
-        self
-    }
-
-    /// `notNull`
-    ///
-    /// Limits: at most 3 characters.
-    pub fn not_null(mut self, value: impl Into<Nullable<String>>) -> Self {
-        self.not_null = Some(value.into());
-        self
-    }
-
-    /// `sure`
-    ///
-    /// Limits: at most 3 characters.
-    pub fn sure(mut self, value: impl Into<String>) -> Self {
-        self.sure = Some(value.into());
-        self
-    }
-
-    /// `colour`
-    pub fn colour(mut self, value: impl Into<Colour>) -> Self {
-        self.colour = Some(value.into());
-        self
-    }
-
-    /// `fewer`
-    pub fn fewer(mut self, value: impl Into<Colour>) -> Self {
-        self.fewer = Some(value.into());
-        self
-    }
-
-    /// `shape`
-    pub fn shape(mut self, value: impl Into<Shape>) -> Self {
-        self.shape = Some(value.into());
-        self
-    }
-
-    /// `list`
-    pub fn list(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<Nullable<InputListItem>>>,
-    ) -> Self {
-        self.list = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Input, Violations> {
-        let value = Input {
-            integer: self.integer,
-            either: self.either,
-            text: self.text,
-            not_null: self.not_null,
-            sure: self.sure,
-            colour: self.colour,
-            fewer: self.fewer,
-            shape: self.shape,
-            list: self.list,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Input InputBuilderOf {
+        optional {
+            integer: one IdOrName = "integer", either: one IdOrName = "either",
+            text: one IdOrName = "text", not_null: one Nullable<String> = "notNull",
+            sure: one String = "sure", colour: one Colour = "colour", fewer: one Colour = "fewer",
+            shape: one Shape = "shape", list: list Vec<Nullable<InputListItem>> = "list",
+        }
     }
 }
 
@@ -437,13 +154,17 @@ impl Contract for Input {
                     Nullable::Value(value) => char_count_at_most(value, 3),
                 }) && self.sure.as_ref().is_none_or(|value| char_count_at_most(value, 3))
             && self.colour.as_ref().is_none_or(|value| matches!(value, Colour::Red))
-            && self.fewer.as_ref().is_none_or(|value| !matches!(value, Colour::Green))
+            && self
+                .fewer
+                .as_ref()
+                .is_none_or(|value| matches!(value, Colour::Red | Colour::Blue))
             && self
                 .shape
                 .as_ref()
                 .is_none_or(|value| match value {
                     Shape::Box(_) => true,
                     Shape::Dot(_) => false,
+                    Shape::Unknown(value) => schemas::validator(15).is_valid(value),
                 })
             && self
                 .list
@@ -455,7 +176,7 @@ impl Contract for Input {
                             Nullable::Null => true,
                             Nullable::Value(value) => {
                                 match value {
-                                    InputListItem::Text(_) => true,
+                                    InputListItem::Text(value) => value.is_known(),
                                     InputListItem::Object(value) => {
                                         match value {
                                             Shape::Box(value) => {
@@ -464,6 +185,9 @@ impl Contract for Input {
                                             Shape::Dot(value) => {
                                                 !contract::holds(value, schemas::validator(24))
                                             }
+                                            Shape::Unknown(value) => {
+                                                schemas::validator(18).is_valid(value)
+                                            }
                                         }
                                     }
                                 }
@@ -471,29 +195,12 @@ impl Contract for Input {
                         })
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.shape {
-            value.report_undeclared(&at.key("shape"), found);
-        }
-        if let Some(value) = &self.list {
-            {
-                let at = &at.key("list");
-                for (i, value) in value.iter().enumerate() {
-                    if let Nullable::Value(value) = value {
-                        value.report_undeclared(&at.index(i), found);
-                    }
-                }
-            };
-        }
-    }
 }
 
 /// `InputBuilder` of the contract.
 ///
 /// Schema: `input.json#/$defs/inputBuilder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputBuilder {
     /// `build`
     pub build: Option<String>,
@@ -503,133 +210,42 @@ pub struct InputBuilder {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputBuilder {
-    const EXPECTING: &'static str = "an object (InputBuilder)";
+::contract_runtime::object! {
+    InputBuilder {
+        optional { build = "build", build_field = "build_field" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut build = None;
-        let mut build_field = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "build" => read::field(&mut map, &mut build, "build"),
-                "build_field" => read::field(&mut map, &mut build_field, "build_field"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    InputBuilder InputBuilderBuilder {
+        optional {
+            build: one String as build_field_field = "build",
+            build_field: one String = "build_field",
         }
-        Ok(Self { build, build_field, extra })
     }
 }
 
-::contract_runtime::read_object!(InputBuilder);
+::contract_runtime::contract!(InputBuilder = schemas::validator(33));
 
-impl Serialize for InputBuilder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("build", &self.build);
-        members.optional("build_field", &self.build_field);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl InputBuilder {
-    /// Starts a builder: set the members, then [`build`](InputBuilderBuilder::build).
-    pub fn builder() -> InputBuilderBuilder {
-        InputBuilderBuilder::default()
-    }
-}
-
-/// Builds a [`InputBuilder`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilderBuilder {
-    build: Option<String>,
-    build_field: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputBuilderBuilder {
-    /// `build`
-    pub fn build_field_field(mut self, value: impl Into<String>) -> Self {
-        self.build = Some(value.into());
-        self
-    }
-
-    /// `build_field`
-    pub fn build_field(mut self, value: impl Into<String>) -> Self {
-        self.build_field = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::kinds! {
+    #[expected = "a string or an object"]
+    /// `InputListItem` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InputBuilder, Violations> {
-        let value = InputBuilder {
-            build: self.build,
-            build_field: self.build_field,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/properties/list/items`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputListItem {
+        /// The value is a string.
+        Text(Colour) = String,
+        /// The value is an object.
+        Object(Shape) = Object,
     }
 }
 
-impl Contract for InputBuilder {
-    const VALIDATOR: Validator = schemas::validator(33);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `InputListItem` of the contract.
-///
-/// Schema: `input.json#/properties/list/items`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputListItem {
-    /// The value is a string.
-    Text(Colour),
-    /// The value is an object.
-    Object(Shape),
-}
-
-impl<'de> Read<'de> for InputListItem {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::String => value.parse().map(Self::Text),
-            Kind::Object => value.parse().map(Self::Object),
-            _ => Err(value.unexpected("a string or an object")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(InputListItem);
-
-impl Serialize for InputListItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(value) => value.serialize(serializer),
-            Self::Object(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Colour> for InputListItem {
-    fn from(value: Colour) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl From<Shape> for InputListItem {
-    fn from(value: Shape) -> Self {
-        Self::Object(value)
+::contract_runtime::variants! {
+    InputListItem {
+        from { Text(Colour), Object(Shape) }
+        nested { Object }
     }
 }
 
@@ -638,97 +254,38 @@ impl Contract for InputListItem {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Text(_) => true,
+            Self::Text(value) => value.is_known(),
             Self::Object(value) => {
                 match value {
                     Shape::Box(value) => !contract::holds(value, schemas::validator(24)),
                     Shape::Dot(value) => !contract::holds(value, schemas::validator(24)),
+                    Shape::Unknown(value) => schemas::validator(18).is_valid(value),
                 }
             }
         }
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        if let Self::Object(value) = self {
-            value.report_undeclared(at, found);
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Shape` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/shape`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Shape {
+        Box(ShapeBox) = "box",
+        Dot(ShapeDot) = "dot",
     }
 }
 
-/// `Maybe` of the contract.
-///
-/// Limits: at most 3 characters.
-///
-/// Schema: `input.json#/$defs/maybe`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Maybe(pub Nullable<String>);
-
-::contract_runtime::wrapper!(Maybe, Nullable < String >);
-
-impl Contract for Maybe {
-    const VALIDATOR: Validator = schemas::validator(23);
-
-    fn is_valid(&self) -> bool {
-        match &self.0 {
-            Nullable::Null => true,
-            Nullable::Value(value) => char_count_at_most(value, 3),
-        }
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `Shape` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Shape {
-    /// `kind` is `"box"`.
-    Box(ShapeBox),
-    /// `kind` is `"dot"`.
-    Dot(ShapeDot),
-}
-
-impl<'de> FromMap<'de> for Shape {
-    const EXPECTING: &'static str = "an object (Shape)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("box") => FromMap::from_map(rest.with_tag()).map(Self::Box),
-                Tag::Text("dot") => FromMap::from_map(rest.with_tag()).map(Self::Dot),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Shape);
-
-impl Serialize for Shape {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Box(value) => value.serialize(serializer),
-            Self::Dot(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<ShapeBox> for Shape {
-    fn from(value: ShapeBox) -> Self {
-        Self::Box(value)
-    }
-}
-
-impl From<ShapeDot> for Shape {
-    fn from(value: ShapeDot) -> Self {
-        Self::Dot(value)
+::contract_runtime::variants! {
+    Shape {
+        from { Box(ShapeBox), Dot(ShapeDot) }
+        nested { Box, Dot }
     }
 }
 
@@ -736,13 +293,10 @@ impl Contract for Shape {
     const VALIDATOR: Validator = schemas::validator(25);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         match self {
-            Self::Box(value) => value.report_undeclared(at, found),
-            Self::Dot(value) => value.report_undeclared(at, found),
+            Self::Box(_) => true,
+            Self::Dot(_) => true,
+            Self::Unknown(value) => schemas::validator(25).is_valid(value),
         }
     }
 }
@@ -750,7 +304,7 @@ impl Contract for Shape {
 /// `ShapeBox` of the contract.
 ///
 /// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeBox {
     /// `side`
     pub side: i64,
@@ -758,161 +312,29 @@ pub struct ShapeBox {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ShapeBox {
-    const EXPECTING: &'static str = "an object (ShapeBox)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut side = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"box"),
-                "side" => read::field(&mut map, &mut side, "side"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("side", side.is_some())];
-        let (Some(()), Some(side)) = (kind, side) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { side, extra })
+::contract_runtime::object! {
+    ShapeBox {
+        tag { kind = "kind" is "box" }
+        required { side = "side" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ShapeBox);
+::contract_runtime::builder! { ShapeBox ShapeBoxBuilder { required { side: one i64 = "side" } } }
 
-impl Serialize for ShapeBox {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"box");
-        members.entry("side", &self.side);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ShapeBox {
-    /// Starts a builder: set the members, then [`build`](ShapeBoxBuilder::build).
-    pub fn builder() -> ShapeBoxBuilder {
-        ShapeBoxBuilder::default()
-    }
-}
-
-/// Builds a [`ShapeBox`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShapeBoxBuilder {
-    side: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl ShapeBoxBuilder {
-    /// `side`
-    pub fn side(mut self, value: impl Into<i64>) -> Self {
-        self.side = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ShapeBox, Violations> {
-        let given = [("side", self.side.is_some())];
-        let (Some(side),) = (self.side,) else {
-            return Err(contract::missing(ShapeBox::VALIDATOR, &given));
-        };
-        let value = ShapeBox {
-            side,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for ShapeBox {
-    const VALIDATOR: Validator = schemas::validator(36);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(ShapeBox = schemas::validator(36));
 
 /// `ShapeDot` of the contract.
 ///
 /// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeDot {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ShapeDot {
-    const EXPECTING: &'static str = "an object (ShapeDot)";
+::contract_runtime::object! { ShapeDot { tag { kind = "kind" is "dot" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"dot"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
+::contract_runtime::builder! { ShapeDot ShapeDotBuilder {} }
 
-::contract_runtime::read_object!(ShapeDot);
-
-impl Serialize for ShapeDot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"dot");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ShapeDot {
-    /// Starts a builder: set the members, then [`build`](ShapeDotBuilder::build).
-    pub fn builder() -> ShapeDotBuilder {
-        ShapeDotBuilder::default()
-    }
-}
-
-/// Builds a [`ShapeDot`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShapeDotBuilder {
-    extra: Map<Json>,
-}
-
-impl ShapeDotBuilder {
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ShapeDot, Violations> {
-        let value = ShapeDot { extra: self.extra };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for ShapeDot {
-    const VALIDATOR: Validator = schemas::validator(37);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(ShapeDot = schemas::validator(37));

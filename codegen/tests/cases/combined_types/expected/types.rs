@@ -3,6 +3,6 @@
 //! Every type of the contract by its own name.
 
 pub use super::models::{
-    Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Maybe, Shape,
-    ShapeBox, ShapeDot,
+    Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox,
+    ShapeDot,
 };

@@ -2,30 +2,32 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `version`
-    pub version: String,
+    pub version: InputVersion,
     /// `kind`
     pub kind: KindValue,
     /// `count`
+    ///
+    /// Always `3`.
     pub count: i64,
     /// `on`
+    ///
+    /// Always `true`.
     pub on: bool,
     /// `off`
+    ///
+    /// Always `false`.
     pub off: Option<bool>,
     /// `name`
     pub name: Option<String>,
@@ -33,142 +35,22 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
+::contract_runtime::object! {
+    Input {
+        required { version = "version", kind = "kind", count = "count", on = "on" }
+        optional { off = "off", name = "name" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut version = None;
-        let mut kind = None;
-        let mut count = None;
-        let mut on = None;
-        let mut off = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "version" => read::field(&mut map, &mut version, "version"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "count" => read::field(&mut map, &mut count, "count"),
-                "on" => read::field(&mut map, &mut on, "on"),
-                "off" => read::field(&mut map, &mut off, "off"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    Input InputBuilder {
+        optional { off: one bool = "off", name: one String = "name" }
+        constant {
+            version: one InputVersion = "version" or InputVersion::N10,
+            kind: one KindValue = "kind" or KindValue::B, count: one i64 = "count" or 3i64,
+            on: one bool = "on" or true,
         }
-        let due = [
-            ("version", version.is_some()),
-            ("kind", kind.is_some()),
-            ("count", count.is_some()),
-            ("on", on.is_some()),
-        ];
-        let (Some(version), Some(kind), Some(count), Some(on)) = (
-            version,
-            kind,
-            count,
-            on,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            version,
-            kind,
-            count,
-            on,
-            off,
-            name,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("version", &self.version);
-        members.entry("kind", &self.kind);
-        members.entry("count", &self.count);
-        members.entry("on", &self.on);
-        members.optional("off", &self.off);
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Input {
-    /// Starts a builder: set the members, then [`build`](InputBuilder::build).
-    pub fn builder() -> InputBuilder {
-        InputBuilder::default()
-    }
-}
-
-/// Builds a [`Input`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilder {
-    version: Option<String>,
-    kind: Option<KindValue>,
-    count: Option<i64>,
-    on: Option<bool>,
-    off: Option<bool>,
-    name: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputBuilder {
-    /// `version`
-    pub fn version(mut self, value: impl Into<String>) -> Self {
-        self.version = Some(value.into());
-        self
-    }
-
-    /// `kind`
-    pub fn kind(mut self, value: impl Into<KindValue>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// `count`
-    pub fn count(mut self, value: impl Into<i64>) -> Self {
-        self.count = Some(value.into());
-        self
-    }
-
-    /// `on`
-    pub fn on(mut self, value: impl Into<bool>) -> Self {
-        self.on = Some(value.into());
-        self
-    }
-
-    /// `off`
-    pub fn off(mut self, value: impl Into<bool>) -> Self {
-        self.off = Some(value.into());
-        self
-    }
-
-    /// `name`
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Input, Violations> {
-        let value = Input {
-            version: self.version.unwrap_or_else(|| "1.0".to_owned()),
-            kind: self.kind.unwrap_or(KindValue::B),
-            count: self.count.unwrap_or(3i64),
-            on: self.on.unwrap_or(true),
-            off: self.off,
-            name: self.name,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -176,58 +58,42 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.version == "1.0" && matches!(& self.kind, KindValue::B) && self.count == 3
+        self.version.is_valid() && matches!(& self.kind, KindValue::B) && self.count == 3
             && self.on && self.off.as_ref().is_none_or(|value| !*value)
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_enum! {
+    /// `InputVersion` of the contract.
+    ///
+    /// Schema: `input.json#/properties/version`.
+    pub enum InputVersion {
+        N10 = "1.0",
     }
 }
 
-/// `KindValue` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum KindValue {
-    /// `a`
-    A,
-    /// `b`
-    B,
-}
+impl Contract for InputVersion {
+    const VALIDATOR: Validator = schemas::validator(1);
 
-impl KindValue {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::A, Self::B];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::A => "a",
-            Self::B => "b",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "a" => Self::A,
-                "b" => Self::B,
-                _ => return None,
-            },
-        )
+    fn is_valid(&self) -> bool {
+        self.is_known()
     }
 }
 
-::contract_runtime::closed_enum!(KindValue);
+::contract_runtime::open_enum! {
+    /// `KindValue` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/kind`.
+    pub enum KindValue {
+        A = "a",
+        B = "b",
+    }
+}
 
 impl Contract for KindValue {
     const VALIDATOR: Validator = schemas::validator(7);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,91 +2,55 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `text`
-    pub text: String,
+    pub text: InputText,
     /// `number`
+    ///
+    /// Always `1`.
     pub number: Option<i64>,
     /// `decimal`
+    ///
+    /// Always `1.50`.
     pub decimal: Option<Number>,
     /// `flag`
+    ///
+    /// Always `true`.
     pub flag: Option<bool>,
     /// `nothing`
+    ///
+    /// Always `null`.
     pub nothing: Option<Json>,
     /// `list`
+    ///
+    /// Always `[1,"a"]`.
     pub list: Option<Vec<Json>>,
     /// `object`
+    ///
+    /// Always `{"a":1}`.
     pub object: Option<Map<Json>>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut text = None;
-        let mut number = None;
-        let mut decimal = None;
-        let mut flag = None;
-        let mut nothing = None;
-        let mut list = None;
-        let mut object = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "text" => read::field(&mut map, &mut text, "text"),
-                "number" => read::field(&mut map, &mut number, "number"),
-                "decimal" => read::field(&mut map, &mut decimal, "decimal"),
-                "flag" => read::field(&mut map, &mut flag, "flag"),
-                "nothing" => read::field(&mut map, &mut nothing, "nothing"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "object" => read::field(&mut map, &mut object, "object"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        required { text = "text" }
+        optional {
+            number = "number", decimal = "decimal", flag = "flag", nothing = "nothing",
+            list = "list", object = "object",
         }
-        let text = read::required(text, "text")?;
-        Ok(Self {
-            text,
-            number,
-            decimal,
-            flag,
-            nothing,
-            list,
-            object,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("text", &self.text);
-        members.optional("number", &self.number);
-        members.optional("decimal", &self.decimal);
-        members.optional("flag", &self.flag);
-        members.optional("nothing", &self.nothing);
-        members.optional("list", &self.list);
-        members.optional("object", &self.object);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -94,7 +58,7 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.text == "yes" && self.number.as_ref().is_none_or(|value| *value == 1)
+        self.text.is_valid() && self.number.as_ref().is_none_or(|value| *value == 1)
             && self
                 .decimal
                 .as_ref()
@@ -113,8 +77,21 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(7)))
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_enum! {
+    /// `InputText` of the contract.
+    ///
+    /// Schema: `input.json#/properties/text`.
+    pub enum InputText {
+        Yes = "yes",
+    }
+}
+
+impl Contract for InputText {
+    const VALIDATOR: Validator = schemas::validator(1);
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
     }
 }

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `image`
     pub image: String,
@@ -27,66 +22,26 @@ pub struct Input {
     /// `any`
     pub any: Option<Json>,
     /// `when`
+    ///
+    /// Limits: format `date-time`.
     pub when: Option<String>,
     /// `mail`
+    ///
+    /// Limits: format `email`.
     pub mail: Option<String>,
     /// `number`
+    ///
+    /// Limits: format `double`.
     pub number: Option<Number>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut image = None;
-        let mut document = None;
-        let mut any = None;
-        let mut when = None;
-        let mut mail = None;
-        let mut number = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "image" => read::field(&mut map, &mut image, "image"),
-                "document" => read::field(&mut map, &mut document, "document"),
-                "any" => read::field(&mut map, &mut any, "any"),
-                "when" => read::field(&mut map, &mut when, "when"),
-                "mail" => read::field(&mut map, &mut mail, "mail"),
-                "number" => read::field(&mut map, &mut number, "number"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("image", image.is_some()), ("document", document.is_some())];
-        let (Some(image), Some(document)) = (image, document) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            image,
-            document,
-            any,
-            when,
-            mail,
-            number,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("image", &self.image);
-        members.entry("document", &self.document);
-        members.optional("any", &self.any);
-        members.optional("when", &self.when);
-        members.optional("mail", &self.mail);
-        members.optional("number", &self.number);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { image = "image", document = "document" }
+        optional { any = "any", when = "when", mail = "mail", number = "number" }
+        extra undeclared
     }
 }
 
@@ -99,9 +54,5 @@ impl Contract for Input {
                 .any
                 .as_ref()
                 .is_none_or(|value| schemas::validator(5).is_valid(value))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `any`
     pub any: Option<InputAny>,
@@ -29,45 +25,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut any = None;
-        let mut one = None;
-        let mut none = None;
-        let mut never = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "any" => read::field(&mut map, &mut any, "any"),
-                "one" => read::field(&mut map, &mut one, "one"),
-                "none" => read::field(&mut map, &mut none, "none"),
-                "never" => read::field(&mut map, &mut never, "never"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            any,
-            one,
-            none,
-            never,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("any", &self.any);
-        members.optional("one", &self.one);
-        members.optional("none", &self.none);
-        members.optional("never", &self.never);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { any = "any", one = "one", none = "none", never = "never" }
+        nested { any = "any", one = "one", none = "none", never = "never" }
+        extra undeclared
     }
 }
 
@@ -80,28 +42,12 @@ impl Contract for Input {
             && self.none.as_ref().is_none_or(|value| value.is_valid())
             && self.never.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.any {
-            value.report_undeclared(&at.key("any"), found);
-        }
-        if let Some(value) = &self.one {
-            value.report_undeclared(&at.key("one"), found);
-        }
-        if let Some(value) = &self.none {
-            value.report_undeclared(&at.key("none"), found);
-        }
-        if let Some(value) = &self.never {
-            value.report_undeclared(&at.key("never"), found);
-        }
-    }
 }
 
 /// `InputAny` of the contract.
 ///
 /// Schema: `input.json#/properties/any`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputAny {
     /// `a`
     pub a: Option<Json>,
@@ -109,32 +55,7 @@ pub struct InputAny {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputAny {
-    const EXPECTING: &'static str = "an object (InputAny)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputAny);
-
-impl Serialize for InputAny {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputAny { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputAny {
     const VALIDATOR: Validator = schemas::validator(1);
@@ -142,16 +63,12 @@ impl Contract for InputAny {
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| schemas::validator(2).is_valid(value))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputNever` of the contract.
 ///
 /// Schema: `input.json#/properties/never`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNever {
     /// `a`
     pub a: Json,
@@ -159,33 +76,7 @@ pub struct InputNever {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputNever {
-    const EXPECTING: &'static str = "an object (InputNever)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let a = read::required(a, "a")?;
-        Ok(Self { a, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputNever);
-
-impl Serialize for InputNever {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputNever { required { a = "a" } extra undeclared } }
 
 impl Contract for InputNever {
     const VALIDATOR: Validator = schemas::validator(7);
@@ -193,16 +84,12 @@ impl Contract for InputNever {
     fn is_valid(&self) -> bool {
         false
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputNone` of the contract.
 ///
 /// Schema: `input.json#/properties/none`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNone {
     /// `a`
     pub a: Option<Json>,
@@ -210,32 +97,7 @@ pub struct InputNone {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputNone {
-    const EXPECTING: &'static str = "an object (InputNone)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputNone);
-
-impl Serialize for InputNone {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputNone { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputNone {
     const VALIDATOR: Validator = schemas::validator(5);
@@ -244,16 +106,12 @@ impl Contract for InputNone {
         self.a.as_ref().is_none_or(|value| schemas::validator(6).is_valid(value))
             && (self.extra.len() + usize::from(self.a.is_some())) == 0
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputOne` of the contract.
 ///
 /// Schema: `input.json#/properties/one`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputOne {
     /// `a`
     pub a: Json,
@@ -261,42 +119,12 @@ pub struct InputOne {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputOne {
-    const EXPECTING: &'static str = "an object (InputOne)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let a = read::required(a, "a")?;
-        Ok(Self { a, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputOne);
-
-impl Serialize for InputOne {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputOne { required { a = "a" } extra undeclared } }
 
 impl Contract for InputOne {
     const VALIDATOR: Validator = schemas::validator(3);
 
     fn is_valid(&self) -> bool {
         schemas::validator(4).is_valid(&self.a)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `dryRun`
     ///
@@ -43,53 +39,14 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut dry_run = None;
-        let mut limit = None;
-        let mut unit = None;
-        let mut tags = None;
-        let mut nested = None;
-        let mut nullable = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "dryRun" => read::field(&mut map, &mut dry_run, "dryRun"),
-                "limit" => read::field(&mut map, &mut limit, "limit"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "tags" => read::field(&mut map, &mut tags, "tags"),
-                "nested" => read::field(&mut map, &mut nested, "nested"),
-                "nullable" => read::field(&mut map, &mut nullable, "nullable"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            dry_run = "dryRun", limit = "limit", unit = "unit", tags = "tags", nested = "nested",
+            nullable = "nullable",
         }
-        Ok(Self {
-            dry_run,
-            limit,
-            unit,
-            tags,
-            nested,
-            nullable,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("dryRun", &self.dry_run);
-        members.optional("limit", &self.limit);
-        members.optional("unit", &self.unit);
-        members.optional("tags", &self.tags);
-        members.optional("nested", &self.nested);
-        members.optional("nullable", &self.nullable);
-        members.rest(&self.extra);
-        members.end()
+        nested { nested = "nested" }
+        extra undeclared
     }
 }
 
@@ -98,20 +55,14 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.limit.as_ref().is_none_or(|value| *value <= 100)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.nested {
-            value.report_undeclared(&at.key("nested"), found);
-        }
+            && self.unit.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
 /// `InputNested` of the contract.
 ///
 /// Schema: `input.json#/properties/nested`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNested {
     /// `on`
     ///
@@ -121,88 +72,26 @@ pub struct InputNested {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputNested {
-    const EXPECTING: &'static str = "an object (InputNested)";
+::contract_runtime::object! { InputNested { optional { on = "on" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut on = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "on" => read::field(&mut map, &mut on, "on"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { on, extra })
+::contract_runtime::contract!(InputNested = schemas::validator(6));
+
+::contract_runtime::open_enum! {
+    /// `InputUnit` of the contract.
+    ///
+    /// Default: `"SCU"`.
+    ///
+    /// Schema: `input.json#/properties/unit`.
+    pub enum InputUnit {
+        Scu = "SCU",
+        Piece = "PIECE",
     }
 }
-
-::contract_runtime::read_object!(InputNested);
-
-impl Serialize for InputNested {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("on", &self.on);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputNested {
-    const VALIDATOR: Validator = schemas::validator(6);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `InputUnit` of the contract.
-///
-/// Schema: `input.json#/properties/unit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputUnit {
-    /// `SCU`
-    Scu,
-    /// `PIECE`
-    Piece,
-}
-
-impl InputUnit {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Scu, Self::Piece];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Scu => "SCU",
-            Self::Piece => "PIECE",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "SCU" => Self::Scu,
-                "PIECE" => Self::Piece,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(InputUnit);
 
 impl Contract for InputUnit {
     const VALIDATOR: Validator = schemas::validator(3);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `kind`
     pub kind: Option<String>,
@@ -29,46 +25,16 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut months = None;
-        let mut until = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "months" => read::field(&mut map, &mut months, "months"),
-                "until" => read::field(&mut map, &mut until, "until"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { kind, months, until, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("kind", &self.kind);
-        members.optional("months", &self.months);
-        members.optional("until", &self.until);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { kind = "kind", months = "months", until = "until" }
+        extra undeclared
     }
 }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.months.as_ref().is_none_or(|value| *value >= 1)
             && (self.months.is_none()
@@ -83,9 +49,5 @@ impl Contract for Input {
                     + usize::from(self.months.is_some())
                     + usize::from(self.until.is_some())) <= 2)
             && !self.extra.contains_key("never")
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,71 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
-
-/// `Base` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Base`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Base {
-    /// `kind`
-    pub kind: String,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for Base {
-    const EXPECTING: &'static str = "an object (Base)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let kind = read::required(kind, "kind")?;
-        Ok(Self { kind, extra })
-    }
-}
-
-::contract_runtime::read_object!(Base);
-
-impl Serialize for Base {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Base {
-    const VALIDATOR: Validator = schemas::validator(9);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
 
 /// `Cat` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cat`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cat {
     /// `lives`
     ///
@@ -76,37 +21,11 @@ pub struct Cat {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Cat {
-    const EXPECTING: &'static str = "an object (Cat)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pet_type = None;
-        let mut lives = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "petType" => read::constant(&mut map, &mut pet_type, "petType", &"cat"),
-                "lives" => read::field(&mut map, &mut lives, "lives"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("petType", pet_type.is_some()), ("lives", lives.is_some())];
-        let (Some(()), Some(lives)) = (pet_type, lives) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { lives, extra })
-    }
-}
-
-::contract_runtime::read_object!(Cat);
-
-impl Serialize for Cat {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("petType", &"cat");
-        members.entry("lives", &self.lives);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Cat {
+        tag { pet_type = "petType" is "cat" }
+        required { lives = "lives" }
+        extra undeclared
     }
 }
 
@@ -116,16 +35,12 @@ impl Contract for Cat {
     fn is_valid(&self) -> bool {
         self.lives <= 9
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Derived` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Derived`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Derived {
     /// `kind`
     pub kind: String,
@@ -135,53 +50,20 @@ pub struct Derived {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Derived {
-    const EXPECTING: &'static str = "an object (Derived)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "more" => read::field(&mut map, &mut more, "more"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let kind = read::required(kind, "kind")?;
-        Ok(Self { kind, more, extra })
+::contract_runtime::object! {
+    Derived {
+        required { kind = "kind" }
+        optional { more = "more" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Derived);
-
-impl Serialize for Derived {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.optional("more", &self.more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Derived {
-    const VALIDATOR: Validator = schemas::validator(11);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Derived = schemas::validator(11));
 
 /// `Dog` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Dog`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dog {
     /// `bark`
     pub bark: Option<String>,
@@ -189,102 +71,33 @@ pub struct Dog {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Dog {
-    const EXPECTING: &'static str = "an object (Dog)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pet_type = None;
-        let mut bark = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "petType" => read::constant(&mut map, &mut pet_type, "petType", &"dog"),
-                "bark" => read::field(&mut map, &mut bark, "bark"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(pet_type, "petType")?;
-        Ok(Self { bark, extra })
+::contract_runtime::object! {
+    Dog {
+        tag { pet_type = "petType" is "dog" }
+        optional { bark = "bark" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Dog);
+::contract_runtime::contract!(Dog = schemas::validator(6));
 
-impl Serialize for Dog {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("petType", &"dog");
-        members.optional("bark", &self.bark);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::open_union! {
+    #[tag = "petType"]
+    /// `Pet` of the contract.
+    ///
+    /// Schema: `input.json#/components/schemas/Pet`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Pet {
+        Cat(Cat) = "cat",
+        Dog(Dog) = "dog",
     }
 }
 
-impl Contract for Dog {
-    const VALIDATOR: Validator = schemas::validator(6);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Pet` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Pet {
-    /// `petType` is `"cat"`.
-    Cat(Cat),
-    /// `petType` is `"dog"`.
-    Dog(Dog),
-}
-
-impl<'de> FromMap<'de> for Pet {
-    const EXPECTING: &'static str = "an object (Pet)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "petType",
-            |tag, rest| match tag {
-                Tag::Text("cat") => FromMap::from_map(rest.with_tag()).map(Self::Cat),
-                Tag::Text("dog") => FromMap::from_map(rest.with_tag()).map(Self::Dog),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Pet);
-
-impl Serialize for Pet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Cat(value) => value.serialize(serializer),
-            Self::Dog(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Cat> for Pet {
-    fn from(value: Cat) -> Self {
-        Self::Cat(value)
-    }
-}
-
-impl From<Dog> for Pet {
-    fn from(value: Dog) -> Self {
-        Self::Dog(value)
-    }
-}
+::contract_runtime::variants! { Pet { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for Pet {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -293,13 +106,7 @@ impl Contract for Pet {
         match self {
             Self::Cat(value) => value.is_valid(),
             Self::Dog(_) => true,
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Cat(value) => value.report_undeclared(at, found),
-            Self::Dog(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Base, Cat, Derived, Dog, Pet};
+pub use super::models::{Cat, Derived, Dog, Pet};

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// `pair`
     pub pair: Vec<Json>,
@@ -28,37 +23,11 @@ pub struct Root {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Root {
-    const EXPECTING: &'static str = "an object (Root)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pair = None;
-        let mut card = None;
-        let mut sibling = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "pair" => read::field(&mut map, &mut pair, "pair"),
-                "card" => read::field(&mut map, &mut card, "card"),
-                "sibling" => read::field(&mut map, &mut sibling, "sibling"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let pair = read::required(pair, "pair")?;
-        Ok(Self { pair, card, sibling, extra })
-    }
-}
-
-::contract_runtime::read_object!(Root);
-
-impl Serialize for Root {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("pair", &self.pair);
-        members.optional("card", &self.card);
-        members.optional("sibling", &self.sibling);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Root {
+        required { pair = "pair" }
+        optional { card = "card", sibling = "sibling" }
+        extra undeclared
     }
 }
 
@@ -73,10 +42,6 @@ impl Contract for Root {
                 .is_none_or(|value| contract::holds(value, schemas::validator(5)))
             && self.sibling.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Short` of the contract.
@@ -84,7 +49,7 @@ impl Contract for Root {
 /// Limits: at most 3 characters.
 ///
 /// Schema: `root.json#/definitions/short`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Short(pub(super) String);
 
 impl Short {
@@ -100,6 +65,4 @@ impl Contract for Short {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// `data`
     pub data: Option<Json>,
@@ -25,33 +21,10 @@ pub struct Root {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Root {
-    const EXPECTING: &'static str = "an object (Root)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut data = None;
-        let mut children = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "data" => read::field(&mut map, &mut data, "data"),
-                "children" => read::field(&mut map, &mut children, "children"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { data, children, extra })
-    }
-}
-
-::contract_runtime::read_object!(Root);
-
-impl Serialize for Root {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("data", &self.data);
-        members.optional("children", &self.children);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Root {
+        optional { data = "data", children = "children" }
+        extra undeclared
     }
 }
 
@@ -61,16 +34,12 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         contract::holds(self, schemas::validator(0))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Tree` of the contract.
 ///
 /// Schema: `tree.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
     /// `data`
     pub data: Option<Json>,
@@ -80,33 +49,10 @@ pub struct Tree {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Tree {
-    const EXPECTING: &'static str = "an object (Tree)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut data = None;
-        let mut children = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "data" => read::field(&mut map, &mut data, "data"),
-                "children" => read::field(&mut map, &mut children, "children"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { data, children, extra })
-    }
-}
-
-::contract_runtime::read_object!(Tree);
-
-impl Serialize for Tree {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("data", &self.data);
-        members.optional("children", &self.children);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Tree {
+        optional { data = "data", children = "children" }
+        extra undeclared
     }
 }
 
@@ -115,9 +61,5 @@ impl Contract for Tree {
 
     fn is_valid(&self) -> bool {
         contract::holds(self, schemas::validator(2))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,19 +2,19 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{
-    Contract, Json, Undeclared, contract, schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json};
 use super::schemas;
 
 /// `Any` of the contract.
 ///
 /// Schema: `list#/$defs/any`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Any(pub Json);
 
-::contract_runtime::wrapper!(Any, Json);
+::contract_runtime::wrapper!(Any, Json, members);
 
 impl Contract for Any {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -22,8 +22,6 @@ impl Contract for Any {
     fn is_valid(&self) -> bool {
         schemas::validator(4).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Element` of the contract.
@@ -31,7 +29,7 @@ impl Contract for Any {
 /// Limits: at most 3 characters.
 ///
 /// Schema: `input.json#/$defs/element`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Element(pub(super) String);
 
 impl Element {
@@ -47,14 +45,12 @@ impl Contract for Element {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Vec<Json>);
 
 ::contract_runtime::wrapper!(Input, Vec < Json >);
@@ -65,14 +61,12 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         contract::holds(self, schemas::validator(0))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `List` of the contract.
 ///
 /// Schema: `list`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List(pub Vec<Json>);
 
 ::contract_runtime::wrapper!(List, Vec < Json >);
@@ -83,6 +77,4 @@ impl Contract for List {
     fn is_valid(&self) -> bool {
         contract::holds(self, schemas::validator(2))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

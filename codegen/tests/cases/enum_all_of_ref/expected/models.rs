@@ -2,71 +2,35 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
-/// `Colour` of the contract.
-///
-/// Schema: `input.json#/$defs/colour`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Colour {
-    /// `red`
-    Red,
-    /// `green`
-    Green,
-    /// `blue`
-    Blue,
-}
-
-impl Colour {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Red, Self::Green, Self::Blue];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Blue => "blue",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "red" => Self::Red,
-                "green" => Self::Green,
-                "blue" => Self::Blue,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `Colour` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/colour`.
+    pub enum Colour {
+        Red = "red",
+        Green = "green",
+        Blue = "blue",
     }
 }
-
-::contract_runtime::closed_enum!(Colour);
 
 impl Contract for Colour {
     const VALIDATOR: Validator = schemas::validator(9);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `colour`
     pub colour: Option<Colour>,
@@ -78,41 +42,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut colour = None;
-        let mut level = None;
-        let mut nullable = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "colour" => read::field(&mut map, &mut colour, "colour"),
-                "level" => read::field(&mut map, &mut level, "level"),
-                "nullable" => read::field(&mut map, &mut nullable, "nullable"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            colour,
-            level,
-            nullable,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("colour", &self.colour);
-        members.optional("level", &self.level);
-        members.optional("nullable", &self.nullable);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { colour = "colour", level = "level", nullable = "nullable" }
+        extra undeclared
     }
 }
 
@@ -120,7 +53,10 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.colour.as_ref().is_none_or(|value| !matches!(value, Colour::Blue))
+        self
+            .colour
+            .as_ref()
+            .is_none_or(|value| matches!(value, Colour::Red | Colour::Green))
             && self
                 .level
                 .as_ref()
@@ -139,29 +75,4 @@ impl Contract for Input {
                     Nullable::Value(value) => matches!(value, Colour::Blue),
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Level` of the contract.
-///
-/// Schema: `input.json#/$defs/level`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Level(pub(super) i64);
-
-::contract_runtime::int_newtype!(Level, i64);
-
-impl Contract for Level {
-    const VALIDATOR: Validator = schemas::validator(10);
-
-    fn is_valid(&self) -> bool {
-        [self.0 == 1, self.0 == 2, self.0 == 3]
-            .into_iter()
-            .filter(|holds| *holds)
-            .count() == 1
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

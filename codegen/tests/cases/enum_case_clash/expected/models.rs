@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `size`
     pub size: Option<InputSize>,
@@ -23,116 +19,35 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut size = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "size" => read::field(&mut map, &mut size, "size"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { size, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("size", &self.size);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Input { optional { size = "size" } extra undeclared } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.size.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `InputSize` of the contract.
-///
-/// Schema: `input.json#/properties/size`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputSize {
-    /// `a`
-    LowerA,
-    /// `A`
-    UpperA,
-    /// `b`
-    B,
-    /// `low_value`
-    LowerLowValue2,
-    /// `low-value`
-    LowerLowValue,
-    /// `LOW VALUE`
-    UpperLowValue,
-    /// `Low Value`
-    LowValue,
-}
-
-impl InputSize {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[
-        Self::LowerA,
-        Self::UpperA,
-        Self::B,
-        Self::LowerLowValue2,
-        Self::LowerLowValue,
-        Self::UpperLowValue,
-        Self::LowValue,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::LowerA => "a",
-            Self::UpperA => "A",
-            Self::B => "b",
-            Self::LowerLowValue2 => "low_value",
-            Self::LowerLowValue => "low-value",
-            Self::UpperLowValue => "LOW VALUE",
-            Self::LowValue => "Low Value",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "a" => Self::LowerA,
-                "A" => Self::UpperA,
-                "b" => Self::B,
-                "low_value" => Self::LowerLowValue2,
-                "low-value" => Self::LowerLowValue,
-                "LOW VALUE" => Self::UpperLowValue,
-                "Low Value" => Self::LowValue,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputSize` of the contract.
+    ///
+    /// Schema: `input.json#/properties/size`.
+    pub enum InputSize {
+        LowerA = "a",
+        UpperA = "A",
+        B = "b",
+        LowerLowValue2 = "low_value",
+        LowerLowValue = "low-value",
+        UpperLowValue = "LOW VALUE",
+        LowValue = "Low Value",
     }
 }
-
-::contract_runtime::closed_enum!(InputSize);
 
 impl Contract for InputSize {
     const VALIDATOR: Validator = schemas::validator(1);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

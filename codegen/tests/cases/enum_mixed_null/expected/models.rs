@@ -2,27 +2,24 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, json::Kind,
-    read::{self, FromMap, Key, Read},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `level`
     pub level: Option<Nullable<InputLevel>>,
     /// `flag`
     pub flag: Option<Nullable<InputFlag>>,
     /// `only`
+    ///
+    /// Always `null`.
     pub only: Option<Json>,
     /// `shape`
     pub shape: Option<InputShape>,
@@ -34,53 +31,13 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut level = None;
-        let mut flag = None;
-        let mut only = None;
-        let mut shape = None;
-        let mut twice = None;
-        let mut again = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "level" => read::field(&mut map, &mut level, "level"),
-                "flag" => read::field(&mut map, &mut flag, "flag"),
-                "only" => read::field(&mut map, &mut only, "only"),
-                "shape" => read::field(&mut map, &mut shape, "shape"),
-                "twice" => read::field(&mut map, &mut twice, "twice"),
-                "again" => read::field(&mut map, &mut again, "again"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            level = "level", flag = "flag", only = "only", shape = "shape", twice = "twice",
+            again = "again",
         }
-        Ok(Self {
-            level,
-            flag,
-            only,
-            shape,
-            twice,
-            again,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("level", &self.level);
-        members.optional("flag", &self.flag);
-        members.optional("only", &self.only);
-        members.optional("shape", &self.shape);
-        members.optional("twice", &self.twice);
-        members.optional("again", &self.again);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -89,130 +46,72 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self
-            .flag
+            .level
             .as_ref()
             .is_none_or(|value| match value {
                 Nullable::Null => true,
-                Nullable::Value(value) => {
-                    match value {
-                        InputFlag::Bool(value) => *value,
-                        InputFlag::Integer(value) => *value == 0,
-                        InputFlag::Text(value) => value == "auto",
-                    }
-                }
+                Nullable::Value(value) => value.is_known(),
             })
+            && self
+                .flag
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => {
+                        match value {
+                            InputFlag::Bool(value) => *value,
+                            InputFlag::Integer(value) => *value == 0,
+                            InputFlag::Text(value) => value.is_known(),
+                        }
+                    }
+                })
             && self
                 .only
                 .as_ref()
                 .is_none_or(|value| schemas::validator(3).is_valid(value))
             && self.shape.as_ref().is_none_or(|value| value.is_valid())
             && self.twice.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+            && self.again.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `InputAgain` of the contract.
-///
-/// Schema: `input.json#/properties/again`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputAgain {
-    /// `x`
-    X,
-    /// `y`
-    Y,
-}
-
-impl InputAgain {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::X, Self::Y];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::X => "x",
-            Self::Y => "y",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "x" => Self::X,
-                "y" => Self::Y,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputAgain` of the contract.
+    ///
+    /// Schema: `input.json#/properties/again`.
+    pub enum InputAgain {
+        X = "x",
+        Y = "y",
     }
 }
-
-::contract_runtime::closed_enum!(InputAgain);
 
 impl Contract for InputAgain {
     const VALIDATOR: Validator = schemas::validator(6);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `InputFlag` of the contract.
-///
-/// Schema: `input.json#/properties/flag`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputFlag {
-    /// The value is true or false.
-    Bool(bool),
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for InputFlag {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Boolean => value.parse().map(Self::Bool),
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("true or false or a whole number or a string")),
-        }
+        self.is_known()
     }
 }
 
-::contract_runtime::deserialize_by_read!(InputFlag);
-
-impl Serialize for InputFlag {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bool(value) => value.serialize(serializer),
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
+::contract_runtime::kinds! {
+    #[expected = "true or false or a whole number or a string"]
+    /// `InputFlag` of the contract.
+    ///
+    /// Schema: `input.json#/properties/flag`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputFlag {
+        /// The value is true or false.
+        Bool(bool) = Boolean,
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(InputFlagText) = String,
     }
 }
 
-impl From<bool> for InputFlag {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl From<i64> for InputFlag {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for InputFlag {
-    fn from(value: String) -> Self {
-        Self::Text(value)
+::contract_runtime::variants! {
+    InputFlag {
+        from { Bool(bool), Integer(i64), Text(InputFlagText) }
     }
 }
 
@@ -223,112 +122,65 @@ impl Contract for InputFlag {
         match self {
             Self::Bool(value) => *value,
             Self::Integer(value) => *value == 0,
-            Self::Text(value) => value == "auto",
+            Self::Text(value) => value.is_valid(),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `InputLevel` of the contract.
-///
-/// Schema: `input.json#/properties/level`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputLevel {
-    /// `low`
-    Low,
-    /// `high`
-    High,
-}
-
-impl InputLevel {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Low, Self::High];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Low => "low",
-            Self::High => "high",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "low" => Self::Low,
-                "high" => Self::High,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputFlagText` of the contract.
+    ///
+    /// Schema: `input.json#/properties/flag`.
+    pub enum InputFlagText {
+        Auto = "auto",
     }
 }
 
-::contract_runtime::closed_enum!(InputLevel);
+impl Contract for InputFlagText {
+    const VALIDATOR: Validator = schemas::validator(2);
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
+::contract_runtime::open_enum! {
+    /// `InputLevel` of the contract.
+    ///
+    /// Schema: `input.json#/properties/level`.
+    pub enum InputLevel {
+        Low = "low",
+        High = "high",
+    }
+}
 
 impl Contract for InputLevel {
     const VALIDATOR: Validator = schemas::validator(1);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `InputShape` of the contract.
-///
-/// Schema: `input.json#/properties/shape`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputShape {
-    /// The value is a string.
-    Text(String),
-    /// The value is an array.
-    List(Vec<Json>),
-    /// The value is an object.
-    Object(Map<Json>),
-}
-
-impl<'de> Read<'de> for InputShape {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::String => value.parse().map(Self::Text),
-            Kind::Array => value.parse().map(Self::List),
-            Kind::Object => value.parse().map(Self::Object),
-            _ => Err(value.unexpected("a string or an array or an object")),
-        }
+        self.is_known()
     }
 }
 
-::contract_runtime::deserialize_by_read!(InputShape);
-
-impl Serialize for InputShape {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(value) => value.serialize(serializer),
-            Self::List(value) => value.serialize(serializer),
-            Self::Object(value) => value.serialize(serializer),
-        }
+::contract_runtime::kinds! {
+    #[expected = "a string or an array or an object"]
+    /// `InputShape` of the contract.
+    ///
+    /// Schema: `input.json#/properties/shape`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputShape {
+        /// The value is a string.
+        Text(InputShapeText) = String,
+        /// The value is an array.
+        List(Vec<Json>) = Array,
+        /// The value is an object.
+        Object(Map<Json>) = Object,
     }
 }
 
-impl From<String> for InputShape {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl From<Vec<Json>> for InputShape {
-    fn from(value: Vec<Json>) -> Self {
-        Self::List(value)
-    }
-}
-
-impl From<Map<Json>> for InputShape {
-    fn from(value: Map<Json>) -> Self {
-        Self::Object(value)
+::contract_runtime::variants! {
+    InputShape {
+        from { Text(InputShapeText), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
@@ -337,59 +189,45 @@ impl Contract for InputShape {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Text(value) => value == "none",
+            Self::Text(value) => value.is_valid(),
             Self::List(value) => contract::holds(value, schemas::validator(4)),
             Self::Object(value) => contract::holds(value, schemas::validator(4)),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `InputTwice` of the contract.
-///
-/// Schema: `input.json#/properties/twice`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputTwice {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(InputTwiceText),
-}
-
-impl<'de> Read<'de> for InputTwice {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
+::contract_runtime::open_enum! {
+    /// `InputShapeText` of the contract.
+    ///
+    /// Schema: `input.json#/properties/shape`.
+    pub enum InputShapeText {
+        None = "none",
     }
 }
 
-::contract_runtime::deserialize_by_read!(InputTwice);
+impl Contract for InputShapeText {
+    const VALIDATOR: Validator = schemas::validator(4);
 
-impl Serialize for InputTwice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
+    fn is_valid(&self) -> bool {
+        self.is_known()
     }
 }
 
-impl From<i64> for InputTwice {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `InputTwice` of the contract.
+    ///
+    /// Schema: `input.json#/properties/twice`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputTwice {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(InputTwiceText) = String,
     }
 }
 
-impl From<InputTwiceText> for InputTwice {
-    fn from(value: InputTwiceText) -> Self {
-        Self::Text(value)
-    }
-}
+::contract_runtime::variants! { InputTwice { from { Integer(i64), Text(InputTwiceText) } } }
 
 impl Contract for InputTwice {
     const VALIDATOR: Validator = schemas::validator(5);
@@ -397,52 +235,24 @@ impl Contract for InputTwice {
     fn is_valid(&self) -> bool {
         match self {
             Self::Integer(value) => matches!(* value, 1 | 2),
-            Self::Text(_) => true,
+            Self::Text(value) => value.is_valid(),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `InputTwiceText` of the contract.
-///
-/// Schema: `input.json#/properties/twice`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputTwiceText {
-    /// `a`
-    A,
-}
-
-impl InputTwiceText {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::A];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::A => "a",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "a" => Self::A,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputTwiceText` of the contract.
+    ///
+    /// Schema: `input.json#/properties/twice`.
+    pub enum InputTwiceText {
+        A = "a",
     }
 }
-
-::contract_runtime::closed_enum!(InputTwiceText);
 
 impl Contract for InputTwiceText {
     const VALIDATOR: Validator = schemas::validator(5);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

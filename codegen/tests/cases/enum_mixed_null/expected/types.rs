@@ -3,5 +3,6 @@
 //! Every type of the contract by its own name.
 
 pub use super::models::{
-    Input, InputAgain, InputFlag, InputLevel, InputShape, InputTwice, InputTwiceText,
+    Input, InputAgain, InputFlag, InputFlagText, InputLevel, InputShape, InputShapeText,
+    InputTwice, InputTwiceText,
 };

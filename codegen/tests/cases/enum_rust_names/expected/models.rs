@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `name`
     pub name: Option<InputName>,
@@ -25,271 +21,65 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut open = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "open" => read::field(&mut map, &mut open, "open"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { name, open, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("name", &self.name);
-        members.optional("open", &self.open);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Input { optional { name = "name", open = "open" } extra undeclared } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.name.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `InputName` of the contract.
-///
-/// Schema: `input.json#/properties/name`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputName {
-    /// `Self`
-    SelfValue,
-    /// `self`
-    LowerSelfValue,
-    /// `Object`
-    Object,
-    /// `Array`
-    Array,
-    /// `Other`
-    Other,
-    /// `Ok`
-    Ok,
-    /// `None`
-    None,
-    /// `Some`
-    Some,
-    /// `Default`
-    Default,
-    /// `Box`
-    Box,
-    /// `Vec`
-    Vec,
-    /// `String`
-    String,
-    /// `Option`
-    Option,
-    /// `Result`
-    Result,
-    /// `Contract`
-    Contract,
-    /// `KNOWN`
-    Known,
-    /// `as_str`
-    AsStr,
-    /// `true`
-    True,
-    /// `fn`
-    Fn,
-    /// `crate`
-    Crate,
-    /// `Error`
-    Error,
-    /// `Err`
-    Err,
-}
-
-impl InputName {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[
-        Self::SelfValue,
-        Self::LowerSelfValue,
-        Self::Object,
-        Self::Array,
-        Self::Other,
-        Self::Ok,
-        Self::None,
-        Self::Some,
-        Self::Default,
-        Self::Box,
-        Self::Vec,
-        Self::String,
-        Self::Option,
-        Self::Result,
-        Self::Contract,
-        Self::Known,
-        Self::AsStr,
-        Self::True,
-        Self::Fn,
-        Self::Crate,
-        Self::Error,
-        Self::Err,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::SelfValue => "Self",
-            Self::LowerSelfValue => "self",
-            Self::Object => "Object",
-            Self::Array => "Array",
-            Self::Other => "Other",
-            Self::Ok => "Ok",
-            Self::None => "None",
-            Self::Some => "Some",
-            Self::Default => "Default",
-            Self::Box => "Box",
-            Self::Vec => "Vec",
-            Self::String => "String",
-            Self::Option => "Option",
-            Self::Result => "Result",
-            Self::Contract => "Contract",
-            Self::Known => "KNOWN",
-            Self::AsStr => "as_str",
-            Self::True => "true",
-            Self::Fn => "fn",
-            Self::Crate => "crate",
-            Self::Error => "Error",
-            Self::Err => "Err",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "Self" => Self::SelfValue,
-                "self" => Self::LowerSelfValue,
-                "Object" => Self::Object,
-                "Array" => Self::Array,
-                "Other" => Self::Other,
-                "Ok" => Self::Ok,
-                "None" => Self::None,
-                "Some" => Self::Some,
-                "Default" => Self::Default,
-                "Box" => Self::Box,
-                "Vec" => Self::Vec,
-                "String" => Self::String,
-                "Option" => Self::Option,
-                "Result" => Self::Result,
-                "Contract" => Self::Contract,
-                "KNOWN" => Self::Known,
-                "as_str" => Self::AsStr,
-                "true" => Self::True,
-                "fn" => Self::Fn,
-                "crate" => Self::Crate,
-                "Error" => Self::Error,
-                "Err" => Self::Err,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputName` of the contract.
+    ///
+    /// Schema: `input.json#/properties/name`.
+    pub enum InputName {
+        SelfValue = "Self",
+        LowerSelfValue = "self",
+        Object = "Object",
+        Array = "Array",
+        Other = "Other",
+        Ok = "Ok",
+        None = "None",
+        Some = "Some",
+        Default = "Default",
+        Box = "Box",
+        Vec = "Vec",
+        String = "String",
+        Option = "Option",
+        Result = "Result",
+        Contract = "Contract",
+        Known = "KNOWN",
+        AsStr = "as_str",
+        True = "true",
+        Fn = "fn",
+        Crate = "crate",
+        Error = "Error",
+        Err = "Err",
     }
 }
-
-::contract_runtime::closed_enum!(InputName);
 
 impl Contract for InputName {
     const VALIDATOR: Validator = schemas::validator(1);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `InputOpen` of the contract.
-///
-/// Schema: `input.json#/properties/open`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputOpen {
-    /// `Self`
-    SelfValue,
-    /// `Unknown`
-    UnknownValue,
-    /// `Other`
-    Other,
-    /// `Object`
-    Object,
-    /// `Error`
-    Error,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl InputOpen {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[
-        Self::SelfValue,
-        Self::UnknownValue,
-        Self::Other,
-        Self::Object,
-        Self::Error,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::SelfValue => "Self",
-            Self::UnknownValue => "Unknown",
-            Self::Other => "Other",
-            Self::Object => "Object",
-            Self::Error => "Error",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "Self" => Self::SelfValue,
-                "Unknown" => Self::UnknownValue,
-                "Other" => Self::Other,
-                "Object" => Self::Object,
-                "Error" => Self::Error,
-                _ => return None,
-            },
-        )
+        self.is_known()
     }
 }
 
-::contract_runtime::open_enum!(InputOpen);
-
-impl Contract for InputOpen {
-    const VALIDATOR: Validator = schemas::validator(2);
-
-    fn is_valid(&self) -> bool {
-        true
+::contract_runtime::open_enum! {
+    /// `InputOpen` of the contract.
+    ///
+    /// Schema: `input.json#/properties/open`.
+    pub enum InputOpen {
+        SelfValue = "Self",
+        UnknownValue = "Unknown",
+        Other = "Other",
+        Object = "Object",
+        Error = "Error",
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
+
+::contract_runtime::contract!(InputOpen = schemas::validator(2));

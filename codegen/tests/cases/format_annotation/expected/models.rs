@@ -2,85 +2,47 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `at`
+    ///
+    /// Limits: format `date-time`.
     pub at: Option<String>,
     /// `id`
+    ///
+    /// Limits: format `uuid`.
     pub id: Option<String>,
     /// `size`
+    ///
+    /// Limits: format `int32`.
     pub size: Option<i64>,
     /// `link`
     pub link: Option<Link>,
     /// Compared by the moment that it means.
     pub made: Option<Moment>,
     /// `unit`
+    ///
+    /// Limits: format `x-unit`.
     pub unit: Option<String>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut at = None;
-        let mut id = None;
-        let mut size = None;
-        let mut link = None;
-        let mut made = None;
-        let mut unit = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "at" => read::field(&mut map, &mut at, "at"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                "size" => read::field(&mut map, &mut size, "size"),
-                "link" => read::field(&mut map, &mut link, "link"),
-                "made" => read::field(&mut map, &mut made, "made"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            at = "at", id = "id", size = "size", link = "link", made = "made", unit = "unit",
         }
-        Ok(Self {
-            at,
-            id,
-            size,
-            link,
-            made,
-            unit,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("at", &self.at);
-        members.optional("id", &self.id);
-        members.optional("size", &self.size);
-        members.optional("link", &self.link);
-        members.optional("made", &self.made);
-        members.optional("unit", &self.unit);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -91,18 +53,14 @@ impl Contract for Input {
         self.link.as_ref().is_none_or(|value| value.is_valid())
             && self.made.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Link` of the contract.
 ///
-/// Limits: at most 20 characters.
+/// Limits: at most 20 characters; format `uri`.
 ///
 /// Schema: `input.json#/$defs/link`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Link(pub(super) String);
 
 impl Link {
@@ -118,13 +76,11 @@ impl Contract for Link {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 20)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// Compared by the moment that it means.
 ///
-/// Limits: at most 40 characters.
+/// Limits: at most 40 characters; format `date-time`.
 ///
 /// Schema: `input.json#/$defs/moment`.
 #[derive(Clone, Debug)]
@@ -143,6 +99,4 @@ impl Contract for Moment {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 40)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -55,7 +55,7 @@ pub struct ShipsReadCall {
     /// Path parameter `shipId`: at most 64 characters.
     pub ship_id: String,
     /// Query parameter `type`: at most 64 characters.
-    pub r#type: String,
+    pub type_: String,
     /// What may be left out.
     pub options: ShipsRead,
 }

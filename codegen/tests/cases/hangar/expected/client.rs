@@ -59,7 +59,7 @@ impl Client {
     /// # Arguments
     ///
     /// * `ship_id`: `shipId` in the path, at most 64 characters. The ship.
-    /// * `r#type`: `type` in the query, at most 64 characters.
+    /// * `type_`: `type` in the query, at most 64 characters.
     /// * `options`: what may be left out.
     ///
     /// # Errors
@@ -72,11 +72,11 @@ impl Client {
     pub fn ships_read(
         &self,
         ship_id: &str,
-        r#type: &str,
+        type_: &str,
         options: super::calls::ShipsRead,
     ) -> Calling<'_, super::calls::ShipsReadCall> {
         self.core
-            .send(super::calls::ShipsReadCall::of(&self.core, ship_id, r#type, &options))
+            .send(super::calls::ShipsReadCall::of(&self.core, ship_id, type_, &options))
     }
 
     /// Change ships.
@@ -222,7 +222,7 @@ impl super::calls::ShipsReadCall {
     fn of(
         core: &Core,
         ship_id: &str,
-        r#type: &str,
+        type_: &str,
         options: &super::calls::ShipsRead,
     ) -> Request {
         core.request(Self::OPERATION)
@@ -230,7 +230,7 @@ impl super::calls::ShipsReadCall {
             .argument(1, &options.cursor)
             .argument(2, &options.limit)
             .argument(3, &options.tag)
-            .argument(4, r#type)
+            .argument(4, type_)
             .accept("application/json, application/problem+json")
     }
 }
@@ -243,7 +243,7 @@ impl Call for super::calls::ShipsReadCall {
     type Refusal = super::answers::EmptyOrProblem;
 
     fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.ship_id, &self.r#type, &self.options)
+        Self::of(core, &self.ship_id, &self.type_, &self.options)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {

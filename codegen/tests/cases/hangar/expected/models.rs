@@ -2,15 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `IdempotencyKey` of the contract.
@@ -18,7 +13,7 @@ use super::schemas;
 /// Limits: 8 to 16 characters; matches `^[A-Za-z0-9._~ -]+$`.
 ///
 /// Schema: `input.json#/components/schemas/IdempotencyKey`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IdempotencyKey(pub(super) String);
 
 impl IdempotencyKey {
@@ -38,14 +33,12 @@ impl Contract for IdempotencyKey {
         char_count_at_least(&self.0, 8) && char_count_at_most(&self.0, 16)
             && schemas::PATTERN_0.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `ManualRange` of the contract.
 ///
 /// Schema: `input.json#/paths/~1manual~1{name}/put/parameters/3/schema`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ManualRange {
     /// `from`
     pub from: Option<i64>,
@@ -55,52 +48,19 @@ pub struct ManualRange {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ManualRange {
-    const EXPECTING: &'static str = "an object (ManualRange)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut from = None;
-        let mut to = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "from" => read::field(&mut map, &mut from, "from"),
-                "to" => read::field(&mut map, &mut to, "to"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { from, to, extra })
+::contract_runtime::object! {
+    ManualRange {
+        optional { from = "from", to = "to" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ManualRange);
-
-impl Serialize for ManualRange {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("from", &self.from);
-        members.optional("to", &self.to);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for ManualRange {
-    const VALIDATOR: Validator = schemas::validator(25);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(ManualRange = schemas::validator(25));
 
 /// `Other` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Other`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Other {
     /// `other`
     pub other: String,
@@ -108,50 +68,14 @@ pub struct Other {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Other {
-    const EXPECTING: &'static str = "an object (Other)";
+::contract_runtime::object! { Other { required { other = "other" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut other = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "other" => read::field(&mut map, &mut other, "other"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let other = read::required(other, "other")?;
-        Ok(Self { other, extra })
-    }
-}
-
-::contract_runtime::read_object!(Other);
-
-impl Serialize for Other {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("other", &self.other);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Other {
-    const VALIDATOR: Validator = schemas::validator(41);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Other = schemas::validator(41));
 
 /// `Problem` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Problem`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `code`
     pub code: String,
@@ -161,53 +85,20 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Problem {
-    const EXPECTING: &'static str = "an object (Problem)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut code = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "code" => read::field(&mut map, &mut code, "code"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let code = read::required(code, "code")?;
-        Ok(Self { code, id, extra })
+::contract_runtime::object! {
+    Problem {
+        required { code = "code" }
+        optional { id = "id" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Problem);
-
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("code", &self.code);
-        members.optional("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(38);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Problem = schemas::validator(38));
 
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `name`
     pub name: String,
@@ -215,88 +106,18 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
+::contract_runtime::object! { Ship { required { name = "name" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, extra })
-    }
-}
+::contract_runtime::builder! { Ship ShipBuilder { required { name: one String = "name" } } }
 
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Ship {
-    /// Starts a builder: set the members, then [`build`](ShipBuilder::build).
-    pub fn builder() -> ShipBuilder {
-        ShipBuilder::default()
-    }
-}
-
-/// Builds a [`Ship`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShipBuilder {
-    name: Option<String>,
-    extra: Map<Json>,
-}
-
-impl ShipBuilder {
-    /// `name`
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Ship, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(Ship::VALIDATOR, &given));
-        };
-        let value = Ship { name, extra: self.extra };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(31);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Ship = schemas::validator(31));
 
 /// `ShipChangeSet` of the contract.
 ///
 /// Limits: at most 16 characters.
 ///
 /// Schema: `input.json#/components/schemas/ShipChangeSet`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShipChangeSet(pub(super) String);
 
 impl ShipChangeSet {
@@ -312,14 +133,12 @@ impl Contract for ShipChangeSet {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 16)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `ShipPage` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/ShipPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipPage {
     /// `ships`
     pub ships: Vec<String>,
@@ -327,42 +146,6 @@ pub struct ShipPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ShipPage {
-    const EXPECTING: &'static str = "an object (ShipPage)";
+::contract_runtime::object! { ShipPage { required { ships = "ships" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ships = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ships" => read::field(&mut map, &mut ships, "ships"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let ships = read::required(ships, "ships")?;
-        Ok(Self { ships, extra })
-    }
-}
-
-::contract_runtime::read_object!(ShipPage);
-
-impl Serialize for ShipPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ships", &self.ships);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(33);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(ShipPage = schemas::validator(33));

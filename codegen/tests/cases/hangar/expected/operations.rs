@@ -436,104 +436,27 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 1, 4, 3, 5, 2, 0]);
 
-/// The operations, by `operationId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationId {
-    /// Ships of a member.
-    ///
-    /// `GET /ships/{shipId}/parts`
-    ShipsRead,
-    /// Change ships.
-    ///
-    /// `POST /ships/changes`
-    ShipsWrite,
-    /// `DELETE /ships/{body}`
-    ShipRemove,
-    /// `PUT /ships/picture`
-    Picture,
-    /// `POST /ships/import`
-    Import,
-    /// `POST /ships/resolve`
-    Resolve,
-    /// `PUT /manual/{name}`
-    Manual,
-}
-
-impl OperationId {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::ShipsRead,
-        Self::ShipsWrite,
-        Self::ShipRemove,
-        Self::Picture,
-        Self::Import,
-        Self::Resolve,
-        Self::Manual,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ShipsRead => "ships_read",
-            Self::ShipsWrite => "ships_write",
-            Self::ShipRemove => "shipRemove",
-            Self::Picture => "picture",
-            Self::Import => "import",
-            Self::Resolve => "resolve",
-            Self::Manual => "manual",
-        }
-    }
-}
-
-impl ::std::str::FromStr for OperationId {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "ships_read" => Ok(Self::ShipsRead),
-            "ships_write" => Ok(Self::ShipsWrite),
-            "shipRemove" => Ok(Self::ShipRemove),
-            "picture" => Ok(Self::Picture),
-            "import" => Ok(Self::Import),
-            "resolve" => Ok(Self::Resolve),
-            "manual" => Ok(Self::Manual),
-            _ => Err(::contract_runtime::contract::UnknownValue("OperationId")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for OperationId {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for OperationId {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for OperationId {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for OperationId {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The operations, by `operationId`.
+    pub enum OperationId {
+        /// Ships of a member.
+        ///
+        /// `GET /ships/{shipId}/parts`
+        ShipsRead = "ships_read",
+        /// Change ships.
+        ///
+        /// `POST /ships/changes`
+        ShipsWrite = "ships_write",
+        /// `DELETE /ships/{body}`
+        ShipRemove = "shipRemove",
+        /// `PUT /ships/picture`
+        Picture = "picture",
+        /// `POST /ships/import`
+        Import = "import",
+        /// `POST /ships/resolve`
+        Resolve = "resolve",
+        /// `PUT /manual/{name}`
+        Manual = "manual",
     }
 }
 
@@ -551,71 +474,12 @@ impl OperationId {
     }
 }
 
-/// The scopes that operations ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Read ships
-    HangarRead,
-    /// Change ships
-    HangarWrite,
-}
-
-impl Scope {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::HangarRead, Self::HangarWrite];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::HangarRead => "hangar.read",
-            Self::HangarWrite => "hangar.write",
-        }
-    }
-}
-
-impl ::std::str::FromStr for Scope {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "hangar.read" => Ok(Self::HangarRead),
-            "hangar.write" => Ok(Self::HangarWrite),
-            _ => Err(::contract_runtime::contract::UnknownValue("Scope")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Scope {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Scope {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Scope {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The scopes that operations ask for.
+    pub enum Scope {
+        /// Read ships
+        HangarRead = "hangar.read",
+        /// Change ships
+        HangarWrite = "hangar.write",
     }
 }

@@ -339,7 +339,7 @@ impl Request for super::calls::ShipsReadCall {
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
             ship_id: call.parameter(0)?,
-            r#type: call.parameter(4)?,
+            type_: call.parameter(4)?,
             options: super::calls::ShipsRead {
                 cursor: call.optional(1)?,
                 limit: call.optional(2)?,

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `unit`
     pub unit: Option<InputUnit>,
@@ -31,45 +27,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut unit = None;
-        let mut amount = None;
-        let mut note = None;
-        let mut late = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "amount" => read::field(&mut map, &mut amount, "amount"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "late" => read::field(&mut map, &mut late, "late"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            unit,
-            amount,
-            note,
-            late,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("unit", &self.unit);
-        members.optional("amount", &self.amount);
-        members.optional("note", &self.note);
-        members.optional("late", &self.late);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { unit = "unit", amount = "amount", note = "note", late = "late" }
+        extra undeclared
     }
 }
 
@@ -77,7 +38,8 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.amount.as_ref().is_none_or(|value| *value >= Number::int(0))
+        self.unit.as_ref().is_none_or(|value| value.is_valid())
+            && self.amount.as_ref().is_none_or(|value| *value >= Number::int(0))
             && (if self.unit.is_some()
                 && self
                     .unit
@@ -97,55 +59,22 @@ impl Contract for Input {
                         .is_none_or(|value| schemas::validator(10).is_valid(value))
             })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
-/// `InputUnit` of the contract.
-///
-/// Schema: `input.json#/properties/unit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputUnit {
-    /// `SCU`
-    Scu,
-    /// `PIECE`
-    Piece,
-}
-
-impl InputUnit {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Scu, Self::Piece];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Scu => "SCU",
-            Self::Piece => "PIECE",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "SCU" => Self::Scu,
-                "PIECE" => Self::Piece,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputUnit` of the contract.
+    ///
+    /// Schema: `input.json#/properties/unit`.
+    pub enum InputUnit {
+        Scu = "SCU",
+        Piece = "PIECE",
     }
 }
-
-::contract_runtime::closed_enum!(InputUnit);
 
 impl Contract for InputUnit {
     const VALIDATOR: Validator = schemas::validator(1);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

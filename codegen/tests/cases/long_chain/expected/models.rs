@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Link00` of the contract.
 ///
 /// Schema: `input.json#/$defs/link00`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link00 {
     /// `next`
     pub next: Option<Link01>,
@@ -27,33 +23,11 @@ pub struct Link00 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link00 {
-    const EXPECTING: &'static str = "an object (Link00)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link00);
-
-impl Serialize for Link00 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link00 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -64,19 +38,12 @@ impl Contract for Link00 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 0)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link01` of the contract.
 ///
 /// Schema: `input.json#/$defs/link01`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link01 {
     /// `next`
     pub next: Option<Link02>,
@@ -88,33 +55,11 @@ pub struct Link01 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link01 {
-    const EXPECTING: &'static str = "an object (Link01)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link01);
-
-impl Serialize for Link01 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link01 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -125,19 +70,12 @@ impl Contract for Link01 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 1)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link02` of the contract.
 ///
 /// Schema: `input.json#/$defs/link02`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link02 {
     /// `next`
     pub next: Option<Link03>,
@@ -149,33 +87,11 @@ pub struct Link02 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link02 {
-    const EXPECTING: &'static str = "an object (Link02)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link02);
-
-impl Serialize for Link02 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link02 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -186,19 +102,12 @@ impl Contract for Link02 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 2)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link03` of the contract.
 ///
 /// Schema: `input.json#/$defs/link03`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link03 {
     /// `next`
     pub next: Option<Box<Link04>>,
@@ -210,33 +119,11 @@ pub struct Link03 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link03 {
-    const EXPECTING: &'static str = "an object (Link03)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link03);
-
-impl Serialize for Link03 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link03 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -247,19 +134,12 @@ impl Contract for Link03 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 3)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link04` of the contract.
 ///
 /// Schema: `input.json#/$defs/link04`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link04 {
     /// `next`
     pub next: Option<Link05>,
@@ -271,33 +151,11 @@ pub struct Link04 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link04 {
-    const EXPECTING: &'static str = "an object (Link04)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link04);
-
-impl Serialize for Link04 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link04 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -308,19 +166,12 @@ impl Contract for Link04 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 4)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link05` of the contract.
 ///
 /// Schema: `input.json#/$defs/link05`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link05 {
     /// `next`
     pub next: Option<Link06>,
@@ -332,33 +183,11 @@ pub struct Link05 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link05 {
-    const EXPECTING: &'static str = "an object (Link05)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link05);
-
-impl Serialize for Link05 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link05 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -369,19 +198,12 @@ impl Contract for Link05 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 5)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link06` of the contract.
 ///
 /// Schema: `input.json#/$defs/link06`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link06 {
     /// `next`
     pub next: Option<Link07>,
@@ -393,33 +215,11 @@ pub struct Link06 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link06 {
-    const EXPECTING: &'static str = "an object (Link06)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link06);
-
-impl Serialize for Link06 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link06 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -430,19 +230,12 @@ impl Contract for Link06 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 6)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link07` of the contract.
 ///
 /// Schema: `input.json#/$defs/link07`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link07 {
     /// `next`
     pub next: Option<Link08>,
@@ -454,33 +247,11 @@ pub struct Link07 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link07 {
-    const EXPECTING: &'static str = "an object (Link07)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link07);
-
-impl Serialize for Link07 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link07 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -491,19 +262,12 @@ impl Contract for Link07 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 7)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link08` of the contract.
 ///
 /// Schema: `input.json#/$defs/link08`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link08 {
     /// `next`
     pub next: Option<Link09>,
@@ -515,33 +279,11 @@ pub struct Link08 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link08 {
-    const EXPECTING: &'static str = "an object (Link08)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link08);
-
-impl Serialize for Link08 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link08 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -552,19 +294,12 @@ impl Contract for Link08 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 8)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link09` of the contract.
 ///
 /// Schema: `input.json#/$defs/link09`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link09 {
     /// `next`
     pub next: Option<Link10>,
@@ -576,33 +311,11 @@ pub struct Link09 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link09 {
-    const EXPECTING: &'static str = "an object (Link09)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link09);
-
-impl Serialize for Link09 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link09 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -613,19 +326,12 @@ impl Contract for Link09 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 9)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link10` of the contract.
 ///
 /// Schema: `input.json#/$defs/link10`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link10 {
     /// `next`
     pub next: Option<Link11>,
@@ -637,33 +343,11 @@ pub struct Link10 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link10 {
-    const EXPECTING: &'static str = "an object (Link10)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link10);
-
-impl Serialize for Link10 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link10 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -674,19 +358,12 @@ impl Contract for Link10 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 10)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link11` of the contract.
 ///
 /// Schema: `input.json#/$defs/link11`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link11 {
     /// `next`
     pub next: Option<Link12>,
@@ -698,33 +375,11 @@ pub struct Link11 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link11 {
-    const EXPECTING: &'static str = "an object (Link11)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link11);
-
-impl Serialize for Link11 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link11 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -735,19 +390,12 @@ impl Contract for Link11 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 11)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link12` of the contract.
 ///
 /// Schema: `input.json#/$defs/link12`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link12 {
     /// `next`
     pub next: Option<Link13>,
@@ -759,33 +407,11 @@ pub struct Link12 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link12 {
-    const EXPECTING: &'static str = "an object (Link12)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link12);
-
-impl Serialize for Link12 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link12 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -796,19 +422,12 @@ impl Contract for Link12 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 12)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link13` of the contract.
 ///
 /// Schema: `input.json#/$defs/link13`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link13 {
     /// `next`
     pub next: Option<Link14>,
@@ -820,33 +439,11 @@ pub struct Link13 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link13 {
-    const EXPECTING: &'static str = "an object (Link13)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link13);
-
-impl Serialize for Link13 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link13 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -857,19 +454,12 @@ impl Contract for Link13 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 13)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link14` of the contract.
 ///
 /// Schema: `input.json#/$defs/link14`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link14 {
     /// `next`
     pub next: Option<Link15>,
@@ -881,33 +471,11 @@ pub struct Link14 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link14 {
-    const EXPECTING: &'static str = "an object (Link14)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link14);
-
-impl Serialize for Link14 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link14 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -918,19 +486,12 @@ impl Contract for Link14 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 14)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link15` of the contract.
 ///
 /// Schema: `input.json#/$defs/link15`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link15 {
     /// `next`
     pub next: Option<Link16>,
@@ -942,33 +503,11 @@ pub struct Link15 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link15 {
-    const EXPECTING: &'static str = "an object (Link15)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link15);
-
-impl Serialize for Link15 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link15 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -979,19 +518,12 @@ impl Contract for Link15 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 15)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link16` of the contract.
 ///
 /// Schema: `input.json#/$defs/link16`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link16 {
     /// `next`
     pub next: Option<Link17>,
@@ -1003,33 +535,11 @@ pub struct Link16 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link16 {
-    const EXPECTING: &'static str = "an object (Link16)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link16);
-
-impl Serialize for Link16 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link16 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1040,19 +550,12 @@ impl Contract for Link16 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 16)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link17` of the contract.
 ///
 /// Schema: `input.json#/$defs/link17`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link17 {
     /// `next`
     pub next: Option<Link18>,
@@ -1064,33 +567,11 @@ pub struct Link17 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link17 {
-    const EXPECTING: &'static str = "an object (Link17)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link17);
-
-impl Serialize for Link17 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link17 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1101,19 +582,12 @@ impl Contract for Link17 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 17)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link18` of the contract.
 ///
 /// Schema: `input.json#/$defs/link18`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link18 {
     /// `next`
     pub next: Option<Link19>,
@@ -1125,33 +599,11 @@ pub struct Link18 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link18 {
-    const EXPECTING: &'static str = "an object (Link18)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link18);
-
-impl Serialize for Link18 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link18 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1162,19 +614,12 @@ impl Contract for Link18 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 18)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link19` of the contract.
 ///
 /// Schema: `input.json#/$defs/link19`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link19 {
     /// `next`
     pub next: Option<Box<Link20>>,
@@ -1186,33 +631,11 @@ pub struct Link19 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link19 {
-    const EXPECTING: &'static str = "an object (Link19)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link19);
-
-impl Serialize for Link19 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link19 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1223,19 +646,12 @@ impl Contract for Link19 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 19)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link20` of the contract.
 ///
 /// Schema: `input.json#/$defs/link20`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link20 {
     /// `next`
     pub next: Option<Link21>,
@@ -1247,33 +663,11 @@ pub struct Link20 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link20 {
-    const EXPECTING: &'static str = "an object (Link20)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link20);
-
-impl Serialize for Link20 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link20 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1284,19 +678,12 @@ impl Contract for Link20 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 20)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link21` of the contract.
 ///
 /// Schema: `input.json#/$defs/link21`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link21 {
     /// `next`
     pub next: Option<Link22>,
@@ -1308,33 +695,11 @@ pub struct Link21 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link21 {
-    const EXPECTING: &'static str = "an object (Link21)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link21);
-
-impl Serialize for Link21 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link21 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1345,19 +710,12 @@ impl Contract for Link21 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 21)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link22` of the contract.
 ///
 /// Schema: `input.json#/$defs/link22`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link22 {
     /// `next`
     pub next: Option<Link23>,
@@ -1369,33 +727,11 @@ pub struct Link22 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link22 {
-    const EXPECTING: &'static str = "an object (Link22)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link22);
-
-impl Serialize for Link22 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link22 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1406,19 +742,12 @@ impl Contract for Link22 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 22)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link23` of the contract.
 ///
 /// Schema: `input.json#/$defs/link23`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link23 {
     /// `next`
     pub next: Option<Link24>,
@@ -1430,33 +759,11 @@ pub struct Link23 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link23 {
-    const EXPECTING: &'static str = "an object (Link23)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link23);
-
-impl Serialize for Link23 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link23 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1467,19 +774,12 @@ impl Contract for Link23 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 23)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link24` of the contract.
 ///
 /// Schema: `input.json#/$defs/link24`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link24 {
     /// `next`
     pub next: Option<Link25>,
@@ -1491,33 +791,11 @@ pub struct Link24 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link24 {
-    const EXPECTING: &'static str = "an object (Link24)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link24);
-
-impl Serialize for Link24 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link24 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1528,19 +806,12 @@ impl Contract for Link24 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 24)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link25` of the contract.
 ///
 /// Schema: `input.json#/$defs/link25`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link25 {
     /// `next`
     pub next: Option<Link26>,
@@ -1552,33 +823,11 @@ pub struct Link25 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link25 {
-    const EXPECTING: &'static str = "an object (Link25)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link25);
-
-impl Serialize for Link25 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link25 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1589,19 +838,12 @@ impl Contract for Link25 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 25)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link26` of the contract.
 ///
 /// Schema: `input.json#/$defs/link26`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link26 {
     /// `next`
     pub next: Option<Link27>,
@@ -1613,33 +855,11 @@ pub struct Link26 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link26 {
-    const EXPECTING: &'static str = "an object (Link26)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link26);
-
-impl Serialize for Link26 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link26 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1650,19 +870,12 @@ impl Contract for Link26 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 26)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link27` of the contract.
 ///
 /// Schema: `input.json#/$defs/link27`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link27 {
     /// `next`
     pub next: Option<Link28>,
@@ -1674,33 +887,11 @@ pub struct Link27 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link27 {
-    const EXPECTING: &'static str = "an object (Link27)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link27);
-
-impl Serialize for Link27 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link27 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1711,19 +902,12 @@ impl Contract for Link27 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 27)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link28` of the contract.
 ///
 /// Schema: `input.json#/$defs/link28`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link28 {
     /// `next`
     pub next: Option<Link29>,
@@ -1735,33 +919,11 @@ pub struct Link28 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link28 {
-    const EXPECTING: &'static str = "an object (Link28)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link28);
-
-impl Serialize for Link28 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link28 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1772,19 +934,12 @@ impl Contract for Link28 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 28)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link29` of the contract.
 ///
 /// Schema: `input.json#/$defs/link29`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link29 {
     /// `next`
     pub next: Option<Link30>,
@@ -1796,33 +951,11 @@ pub struct Link29 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link29 {
-    const EXPECTING: &'static str = "an object (Link29)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link29);
-
-impl Serialize for Link29 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link29 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1833,19 +966,12 @@ impl Contract for Link29 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 29)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link30` of the contract.
 ///
 /// Schema: `input.json#/$defs/link30`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link30 {
     /// `next`
     pub next: Option<Link31>,
@@ -1857,33 +983,11 @@ pub struct Link30 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link30 {
-    const EXPECTING: &'static str = "an object (Link30)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link30);
-
-impl Serialize for Link30 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link30 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1894,19 +998,12 @@ impl Contract for Link30 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 30)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link31` of the contract.
 ///
 /// Schema: `input.json#/$defs/link31`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link31 {
     /// `next`
     pub next: Option<Link32>,
@@ -1918,33 +1015,11 @@ pub struct Link31 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link31 {
-    const EXPECTING: &'static str = "an object (Link31)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link31);
-
-impl Serialize for Link31 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link31 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -1955,19 +1030,12 @@ impl Contract for Link31 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 31)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link32` of the contract.
 ///
 /// Schema: `input.json#/$defs/link32`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link32 {
     /// `next`
     pub next: Option<Link33>,
@@ -1979,33 +1047,11 @@ pub struct Link32 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link32 {
-    const EXPECTING: &'static str = "an object (Link32)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link32);
-
-impl Serialize for Link32 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link32 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2016,19 +1062,12 @@ impl Contract for Link32 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 32)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link33` of the contract.
 ///
 /// Schema: `input.json#/$defs/link33`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link33 {
     /// `next`
     pub next: Option<Link34>,
@@ -2040,33 +1079,11 @@ pub struct Link33 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link33 {
-    const EXPECTING: &'static str = "an object (Link33)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link33);
-
-impl Serialize for Link33 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link33 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2077,19 +1094,12 @@ impl Contract for Link33 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 33)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link34` of the contract.
 ///
 /// Schema: `input.json#/$defs/link34`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link34 {
     /// `next`
     pub next: Option<Link35>,
@@ -2101,33 +1111,11 @@ pub struct Link34 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link34 {
-    const EXPECTING: &'static str = "an object (Link34)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link34);
-
-impl Serialize for Link34 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link34 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2138,19 +1126,12 @@ impl Contract for Link34 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 34)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link35` of the contract.
 ///
 /// Schema: `input.json#/$defs/link35`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link35 {
     /// `next`
     pub next: Option<Box<Link36>>,
@@ -2162,33 +1143,11 @@ pub struct Link35 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link35 {
-    const EXPECTING: &'static str = "an object (Link35)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link35);
-
-impl Serialize for Link35 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link35 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2199,19 +1158,12 @@ impl Contract for Link35 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 35)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link36` of the contract.
 ///
 /// Schema: `input.json#/$defs/link36`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link36 {
     /// `next`
     pub next: Option<Link37>,
@@ -2223,33 +1175,11 @@ pub struct Link36 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link36 {
-    const EXPECTING: &'static str = "an object (Link36)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link36);
-
-impl Serialize for Link36 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link36 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2260,19 +1190,12 @@ impl Contract for Link36 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 36)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link37` of the contract.
 ///
 /// Schema: `input.json#/$defs/link37`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link37 {
     /// `next`
     pub next: Option<Link38>,
@@ -2284,33 +1207,11 @@ pub struct Link37 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link37 {
-    const EXPECTING: &'static str = "an object (Link37)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link37);
-
-impl Serialize for Link37 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link37 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2321,19 +1222,12 @@ impl Contract for Link37 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 37)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link38` of the contract.
 ///
 /// Schema: `input.json#/$defs/link38`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link38 {
     /// `next`
     pub next: Option<Link39>,
@@ -2345,33 +1239,11 @@ pub struct Link38 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link38 {
-    const EXPECTING: &'static str = "an object (Link38)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link38);
-
-impl Serialize for Link38 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link38 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2382,19 +1254,12 @@ impl Contract for Link38 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 38)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link39` of the contract.
 ///
 /// Schema: `input.json#/$defs/link39`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link39 {
     /// `next`
     pub next: Option<Link40>,
@@ -2406,33 +1271,11 @@ pub struct Link39 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link39 {
-    const EXPECTING: &'static str = "an object (Link39)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link39);
-
-impl Serialize for Link39 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link39 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2443,19 +1286,12 @@ impl Contract for Link39 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 39)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link40` of the contract.
 ///
 /// Schema: `input.json#/$defs/link40`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link40 {
     /// `next`
     pub next: Option<Link41>,
@@ -2467,33 +1303,11 @@ pub struct Link40 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link40 {
-    const EXPECTING: &'static str = "an object (Link40)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link40);
-
-impl Serialize for Link40 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link40 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2504,19 +1318,12 @@ impl Contract for Link40 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 40)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link41` of the contract.
 ///
 /// Schema: `input.json#/$defs/link41`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link41 {
     /// `next`
     pub next: Option<Link42>,
@@ -2528,33 +1335,11 @@ pub struct Link41 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link41 {
-    const EXPECTING: &'static str = "an object (Link41)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link41);
-
-impl Serialize for Link41 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link41 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2565,19 +1350,12 @@ impl Contract for Link41 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 41)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link42` of the contract.
 ///
 /// Schema: `input.json#/$defs/link42`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link42 {
     /// `next`
     pub next: Option<Link43>,
@@ -2589,33 +1367,11 @@ pub struct Link42 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link42 {
-    const EXPECTING: &'static str = "an object (Link42)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link42);
-
-impl Serialize for Link42 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link42 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2626,19 +1382,12 @@ impl Contract for Link42 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 42)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link43` of the contract.
 ///
 /// Schema: `input.json#/$defs/link43`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link43 {
     /// `next`
     pub next: Option<Link44>,
@@ -2650,33 +1399,11 @@ pub struct Link43 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link43 {
-    const EXPECTING: &'static str = "an object (Link43)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link43);
-
-impl Serialize for Link43 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link43 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2687,19 +1414,12 @@ impl Contract for Link43 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 43)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link44` of the contract.
 ///
 /// Schema: `input.json#/$defs/link44`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link44 {
     /// `next`
     pub next: Option<Link45>,
@@ -2711,33 +1431,11 @@ pub struct Link44 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link44 {
-    const EXPECTING: &'static str = "an object (Link44)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link44);
-
-impl Serialize for Link44 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link44 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2748,19 +1446,12 @@ impl Contract for Link44 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 44)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link45` of the contract.
 ///
 /// Schema: `input.json#/$defs/link45`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link45 {
     /// `next`
     pub next: Option<Link46>,
@@ -2772,33 +1463,11 @@ pub struct Link45 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link45 {
-    const EXPECTING: &'static str = "an object (Link45)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link45);
-
-impl Serialize for Link45 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link45 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2809,19 +1478,12 @@ impl Contract for Link45 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 45)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link46` of the contract.
 ///
 /// Schema: `input.json#/$defs/link46`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link46 {
     /// `next`
     pub next: Option<Link47>,
@@ -2833,33 +1495,11 @@ pub struct Link46 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link46 {
-    const EXPECTING: &'static str = "an object (Link46)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link46);
-
-impl Serialize for Link46 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link46 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2870,19 +1510,12 @@ impl Contract for Link46 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 46)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link47` of the contract.
 ///
 /// Schema: `input.json#/$defs/link47`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link47 {
     /// `next`
     pub next: Option<Link48>,
@@ -2894,33 +1527,11 @@ pub struct Link47 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link47 {
-    const EXPECTING: &'static str = "an object (Link47)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link47);
-
-impl Serialize for Link47 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link47 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2931,19 +1542,12 @@ impl Contract for Link47 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 47)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link48` of the contract.
 ///
 /// Schema: `input.json#/$defs/link48`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link48 {
     /// `next`
     pub next: Option<Link49>,
@@ -2955,33 +1559,11 @@ pub struct Link48 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link48 {
-    const EXPECTING: &'static str = "an object (Link48)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link48);
-
-impl Serialize for Link48 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link48 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -2992,19 +1574,12 @@ impl Contract for Link48 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 48)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link49` of the contract.
 ///
 /// Schema: `input.json#/$defs/link49`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link49 {
     /// `next`
     pub next: Option<Link50>,
@@ -3016,33 +1591,11 @@ pub struct Link49 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link49 {
-    const EXPECTING: &'static str = "an object (Link49)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link49);
-
-impl Serialize for Link49 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link49 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3053,19 +1606,12 @@ impl Contract for Link49 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 49)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link50` of the contract.
 ///
 /// Schema: `input.json#/$defs/link50`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link50 {
     /// `next`
     pub next: Option<Link51>,
@@ -3077,33 +1623,11 @@ pub struct Link50 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link50 {
-    const EXPECTING: &'static str = "an object (Link50)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link50);
-
-impl Serialize for Link50 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link50 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3114,19 +1638,12 @@ impl Contract for Link50 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 50)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link51` of the contract.
 ///
 /// Schema: `input.json#/$defs/link51`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link51 {
     /// `next`
     pub next: Option<Box<Link52>>,
@@ -3138,33 +1655,11 @@ pub struct Link51 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link51 {
-    const EXPECTING: &'static str = "an object (Link51)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link51);
-
-impl Serialize for Link51 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link51 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3175,19 +1670,12 @@ impl Contract for Link51 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 51)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link52` of the contract.
 ///
 /// Schema: `input.json#/$defs/link52`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link52 {
     /// `next`
     pub next: Option<Link53>,
@@ -3199,33 +1687,11 @@ pub struct Link52 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link52 {
-    const EXPECTING: &'static str = "an object (Link52)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link52);
-
-impl Serialize for Link52 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link52 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3236,19 +1702,12 @@ impl Contract for Link52 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 52)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link53` of the contract.
 ///
 /// Schema: `input.json#/$defs/link53`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link53 {
     /// `next`
     pub next: Option<Link54>,
@@ -3260,33 +1719,11 @@ pub struct Link53 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link53 {
-    const EXPECTING: &'static str = "an object (Link53)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link53);
-
-impl Serialize for Link53 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link53 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3297,19 +1734,12 @@ impl Contract for Link53 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 53)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link54` of the contract.
 ///
 /// Schema: `input.json#/$defs/link54`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link54 {
     /// `next`
     pub next: Option<Link55>,
@@ -3321,33 +1751,11 @@ pub struct Link54 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link54 {
-    const EXPECTING: &'static str = "an object (Link54)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link54);
-
-impl Serialize for Link54 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link54 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3358,19 +1766,12 @@ impl Contract for Link54 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 54)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link55` of the contract.
 ///
 /// Schema: `input.json#/$defs/link55`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link55 {
     /// `next`
     pub next: Option<Link56>,
@@ -3382,33 +1783,11 @@ pub struct Link55 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link55 {
-    const EXPECTING: &'static str = "an object (Link55)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link55);
-
-impl Serialize for Link55 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link55 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3419,19 +1798,12 @@ impl Contract for Link55 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 55)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link56` of the contract.
 ///
 /// Schema: `input.json#/$defs/link56`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link56 {
     /// `next`
     pub next: Option<Link57>,
@@ -3443,33 +1815,11 @@ pub struct Link56 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link56 {
-    const EXPECTING: &'static str = "an object (Link56)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link56);
-
-impl Serialize for Link56 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link56 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3480,19 +1830,12 @@ impl Contract for Link56 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 56)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link57` of the contract.
 ///
 /// Schema: `input.json#/$defs/link57`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link57 {
     /// `next`
     pub next: Option<Link58>,
@@ -3504,33 +1847,11 @@ pub struct Link57 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link57 {
-    const EXPECTING: &'static str = "an object (Link57)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link57);
-
-impl Serialize for Link57 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link57 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3541,19 +1862,12 @@ impl Contract for Link57 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 57)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link58` of the contract.
 ///
 /// Schema: `input.json#/$defs/link58`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link58 {
     /// `next`
     pub next: Option<Link59>,
@@ -3565,33 +1879,11 @@ pub struct Link58 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link58 {
-    const EXPECTING: &'static str = "an object (Link58)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link58);
-
-impl Serialize for Link58 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link58 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3602,19 +1894,12 @@ impl Contract for Link58 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 58)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link59` of the contract.
 ///
 /// Schema: `input.json#/$defs/link59`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link59 {
     /// `next`
     pub next: Option<Link60>,
@@ -3626,33 +1911,11 @@ pub struct Link59 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link59 {
-    const EXPECTING: &'static str = "an object (Link59)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link59);
-
-impl Serialize for Link59 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link59 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3663,19 +1926,12 @@ impl Contract for Link59 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 59)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link60` of the contract.
 ///
 /// Schema: `input.json#/$defs/link60`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link60 {
     /// `next`
     pub next: Option<Link61>,
@@ -3687,33 +1943,11 @@ pub struct Link60 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link60 {
-    const EXPECTING: &'static str = "an object (Link60)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link60);
-
-impl Serialize for Link60 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link60 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3724,19 +1958,12 @@ impl Contract for Link60 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 60)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link61` of the contract.
 ///
 /// Schema: `input.json#/$defs/link61`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link61 {
     /// `next`
     pub next: Option<Link62>,
@@ -3748,33 +1975,11 @@ pub struct Link61 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link61 {
-    const EXPECTING: &'static str = "an object (Link61)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link61);
-
-impl Serialize for Link61 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link61 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3785,19 +1990,12 @@ impl Contract for Link61 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 61)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link62` of the contract.
 ///
 /// Schema: `input.json#/$defs/link62`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link62 {
     /// `next`
     pub next: Option<Link63>,
@@ -3809,33 +2007,11 @@ pub struct Link62 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link62 {
-    const EXPECTING: &'static str = "an object (Link62)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link62);
-
-impl Serialize for Link62 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link62 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3846,19 +2022,12 @@ impl Contract for Link62 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 62)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link63` of the contract.
 ///
 /// Schema: `input.json#/$defs/link63`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link63 {
     /// `next`
     pub next: Option<Link64>,
@@ -3870,33 +2039,11 @@ pub struct Link63 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link63 {
-    const EXPECTING: &'static str = "an object (Link63)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link63);
-
-impl Serialize for Link63 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link63 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3907,19 +2054,12 @@ impl Contract for Link63 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 63)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link64` of the contract.
 ///
 /// Schema: `input.json#/$defs/link64`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link64 {
     /// `next`
     pub next: Option<Link65>,
@@ -3931,33 +2071,11 @@ pub struct Link64 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link64 {
-    const EXPECTING: &'static str = "an object (Link64)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link64);
-
-impl Serialize for Link64 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link64 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -3968,19 +2086,12 @@ impl Contract for Link64 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 64)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link65` of the contract.
 ///
 /// Schema: `input.json#/$defs/link65`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link65 {
     /// `next`
     pub next: Option<Link66>,
@@ -3992,33 +2103,11 @@ pub struct Link65 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link65 {
-    const EXPECTING: &'static str = "an object (Link65)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link65);
-
-impl Serialize for Link65 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link65 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4029,19 +2118,12 @@ impl Contract for Link65 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 65)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link66` of the contract.
 ///
 /// Schema: `input.json#/$defs/link66`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link66 {
     /// `next`
     pub next: Option<Link67>,
@@ -4053,33 +2135,11 @@ pub struct Link66 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link66 {
-    const EXPECTING: &'static str = "an object (Link66)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link66);
-
-impl Serialize for Link66 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link66 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4090,19 +2150,12 @@ impl Contract for Link66 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 66)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link67` of the contract.
 ///
 /// Schema: `input.json#/$defs/link67`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link67 {
     /// `next`
     pub next: Option<Box<Link68>>,
@@ -4114,33 +2167,11 @@ pub struct Link67 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link67 {
-    const EXPECTING: &'static str = "an object (Link67)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link67);
-
-impl Serialize for Link67 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link67 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4151,19 +2182,12 @@ impl Contract for Link67 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 67)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link68` of the contract.
 ///
 /// Schema: `input.json#/$defs/link68`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link68 {
     /// `next`
     pub next: Option<Link69>,
@@ -4175,33 +2199,11 @@ pub struct Link68 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link68 {
-    const EXPECTING: &'static str = "an object (Link68)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link68);
-
-impl Serialize for Link68 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link68 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4212,19 +2214,12 @@ impl Contract for Link68 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 68)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link69` of the contract.
 ///
 /// Schema: `input.json#/$defs/link69`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link69 {
     /// `next`
     pub next: Option<Link70>,
@@ -4236,33 +2231,11 @@ pub struct Link69 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link69 {
-    const EXPECTING: &'static str = "an object (Link69)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link69);
-
-impl Serialize for Link69 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link69 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4273,19 +2246,12 @@ impl Contract for Link69 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 69)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link70` of the contract.
 ///
 /// Schema: `input.json#/$defs/link70`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link70 {
     /// `next`
     pub next: Option<Link71>,
@@ -4297,33 +2263,11 @@ pub struct Link70 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link70 {
-    const EXPECTING: &'static str = "an object (Link70)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link70);
-
-impl Serialize for Link70 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link70 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4334,19 +2278,12 @@ impl Contract for Link70 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 70)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link71` of the contract.
 ///
 /// Schema: `input.json#/$defs/link71`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link71 {
     /// `next`
     pub next: Option<Link72>,
@@ -4358,33 +2295,11 @@ pub struct Link71 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link71 {
-    const EXPECTING: &'static str = "an object (Link71)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link71);
-
-impl Serialize for Link71 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link71 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4395,19 +2310,12 @@ impl Contract for Link71 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 71)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link72` of the contract.
 ///
 /// Schema: `input.json#/$defs/link72`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link72 {
     /// `next`
     pub next: Option<Link73>,
@@ -4419,33 +2327,11 @@ pub struct Link72 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link72 {
-    const EXPECTING: &'static str = "an object (Link72)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link72);
-
-impl Serialize for Link72 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link72 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4456,19 +2342,12 @@ impl Contract for Link72 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 72)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link73` of the contract.
 ///
 /// Schema: `input.json#/$defs/link73`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link73 {
     /// `next`
     pub next: Option<Link74>,
@@ -4480,33 +2359,11 @@ pub struct Link73 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link73 {
-    const EXPECTING: &'static str = "an object (Link73)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link73);
-
-impl Serialize for Link73 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link73 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4517,19 +2374,12 @@ impl Contract for Link73 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 73)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link74` of the contract.
 ///
 /// Schema: `input.json#/$defs/link74`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link74 {
     /// `next`
     pub next: Option<Link75>,
@@ -4541,33 +2391,11 @@ pub struct Link74 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link74 {
-    const EXPECTING: &'static str = "an object (Link74)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link74);
-
-impl Serialize for Link74 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link74 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4578,19 +2406,12 @@ impl Contract for Link74 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 74)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link75` of the contract.
 ///
 /// Schema: `input.json#/$defs/link75`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link75 {
     /// `next`
     pub next: Option<Link76>,
@@ -4602,33 +2423,11 @@ pub struct Link75 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link75 {
-    const EXPECTING: &'static str = "an object (Link75)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link75);
-
-impl Serialize for Link75 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link75 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4639,19 +2438,12 @@ impl Contract for Link75 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 75)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link76` of the contract.
 ///
 /// Schema: `input.json#/$defs/link76`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link76 {
     /// `next`
     pub next: Option<Link77>,
@@ -4663,33 +2455,11 @@ pub struct Link76 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link76 {
-    const EXPECTING: &'static str = "an object (Link76)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link76);
-
-impl Serialize for Link76 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link76 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4700,19 +2470,12 @@ impl Contract for Link76 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 76)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link77` of the contract.
 ///
 /// Schema: `input.json#/$defs/link77`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link77 {
     /// `next`
     pub next: Option<Link78>,
@@ -4724,33 +2487,11 @@ pub struct Link77 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link77 {
-    const EXPECTING: &'static str = "an object (Link77)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link77);
-
-impl Serialize for Link77 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link77 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4761,19 +2502,12 @@ impl Contract for Link77 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 77)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link78` of the contract.
 ///
 /// Schema: `input.json#/$defs/link78`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link78 {
     /// `next`
     pub next: Option<Link79>,
@@ -4785,33 +2519,11 @@ pub struct Link78 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link78 {
-    const EXPECTING: &'static str = "an object (Link78)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link78);
-
-impl Serialize for Link78 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link78 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4822,19 +2534,12 @@ impl Contract for Link78 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 78)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link79` of the contract.
 ///
 /// Schema: `input.json#/$defs/link79`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link79 {
     /// `next`
     pub next: Option<Link80>,
@@ -4846,33 +2551,11 @@ pub struct Link79 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link79 {
-    const EXPECTING: &'static str = "an object (Link79)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link79);
-
-impl Serialize for Link79 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link79 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4883,19 +2566,12 @@ impl Contract for Link79 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 79)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link80` of the contract.
 ///
 /// Schema: `input.json#/$defs/link80`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link80 {
     /// `next`
     pub next: Option<Link81>,
@@ -4907,33 +2583,11 @@ pub struct Link80 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link80 {
-    const EXPECTING: &'static str = "an object (Link80)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link80);
-
-impl Serialize for Link80 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link80 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -4944,19 +2598,12 @@ impl Contract for Link80 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 80)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link81` of the contract.
 ///
 /// Schema: `input.json#/$defs/link81`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link81 {
     /// `next`
     pub next: Option<Link82>,
@@ -4968,33 +2615,11 @@ pub struct Link81 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link81 {
-    const EXPECTING: &'static str = "an object (Link81)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link81);
-
-impl Serialize for Link81 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link81 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5005,19 +2630,12 @@ impl Contract for Link81 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 81)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link82` of the contract.
 ///
 /// Schema: `input.json#/$defs/link82`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link82 {
     /// `next`
     pub next: Option<Link83>,
@@ -5029,33 +2647,11 @@ pub struct Link82 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link82 {
-    const EXPECTING: &'static str = "an object (Link82)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link82);
-
-impl Serialize for Link82 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link82 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5066,19 +2662,12 @@ impl Contract for Link82 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 82)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link83` of the contract.
 ///
 /// Schema: `input.json#/$defs/link83`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link83 {
     /// `next`
     pub next: Option<Box<Link84>>,
@@ -5090,33 +2679,11 @@ pub struct Link83 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link83 {
-    const EXPECTING: &'static str = "an object (Link83)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link83);
-
-impl Serialize for Link83 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link83 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5127,19 +2694,12 @@ impl Contract for Link83 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 83)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link84` of the contract.
 ///
 /// Schema: `input.json#/$defs/link84`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link84 {
     /// `next`
     pub next: Option<Link85>,
@@ -5151,33 +2711,11 @@ pub struct Link84 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link84 {
-    const EXPECTING: &'static str = "an object (Link84)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link84);
-
-impl Serialize for Link84 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link84 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5188,19 +2726,12 @@ impl Contract for Link84 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 84)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link85` of the contract.
 ///
 /// Schema: `input.json#/$defs/link85`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link85 {
     /// `next`
     pub next: Option<Link86>,
@@ -5212,33 +2743,11 @@ pub struct Link85 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link85 {
-    const EXPECTING: &'static str = "an object (Link85)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link85);
-
-impl Serialize for Link85 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link85 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5249,19 +2758,12 @@ impl Contract for Link85 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 85)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link86` of the contract.
 ///
 /// Schema: `input.json#/$defs/link86`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link86 {
     /// `next`
     pub next: Option<Link87>,
@@ -5273,33 +2775,11 @@ pub struct Link86 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link86 {
-    const EXPECTING: &'static str = "an object (Link86)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link86);
-
-impl Serialize for Link86 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link86 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5310,19 +2790,12 @@ impl Contract for Link86 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 86)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link87` of the contract.
 ///
 /// Schema: `input.json#/$defs/link87`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link87 {
     /// `next`
     pub next: Option<Link88>,
@@ -5334,33 +2807,11 @@ pub struct Link87 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link87 {
-    const EXPECTING: &'static str = "an object (Link87)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link87);
-
-impl Serialize for Link87 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link87 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5371,19 +2822,12 @@ impl Contract for Link87 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 87)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link88` of the contract.
 ///
 /// Schema: `input.json#/$defs/link88`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link88 {
     /// `next`
     pub next: Option<Link89>,
@@ -5395,33 +2839,11 @@ pub struct Link88 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link88 {
-    const EXPECTING: &'static str = "an object (Link88)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link88);
-
-impl Serialize for Link88 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link88 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5432,19 +2854,12 @@ impl Contract for Link88 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 88)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link89` of the contract.
 ///
 /// Schema: `input.json#/$defs/link89`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link89 {
     /// `next`
     pub next: Option<Link90>,
@@ -5456,33 +2871,11 @@ pub struct Link89 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link89 {
-    const EXPECTING: &'static str = "an object (Link89)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link89);
-
-impl Serialize for Link89 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link89 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5493,19 +2886,12 @@ impl Contract for Link89 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 89)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link90` of the contract.
 ///
 /// Schema: `input.json#/$defs/link90`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link90 {
     /// `next`
     pub next: Option<Link91>,
@@ -5517,33 +2903,11 @@ pub struct Link90 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link90 {
-    const EXPECTING: &'static str = "an object (Link90)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link90);
-
-impl Serialize for Link90 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link90 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5554,19 +2918,12 @@ impl Contract for Link90 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 90)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link91` of the contract.
 ///
 /// Schema: `input.json#/$defs/link91`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link91 {
     /// `next`
     pub next: Option<Link92>,
@@ -5578,33 +2935,11 @@ pub struct Link91 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link91 {
-    const EXPECTING: &'static str = "an object (Link91)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link91);
-
-impl Serialize for Link91 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link91 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5615,19 +2950,12 @@ impl Contract for Link91 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 91)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link92` of the contract.
 ///
 /// Schema: `input.json#/$defs/link92`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link92 {
     /// `next`
     pub next: Option<Link93>,
@@ -5639,33 +2967,11 @@ pub struct Link92 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link92 {
-    const EXPECTING: &'static str = "an object (Link92)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link92);
-
-impl Serialize for Link92 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link92 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5676,19 +2982,12 @@ impl Contract for Link92 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 92)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link93` of the contract.
 ///
 /// Schema: `input.json#/$defs/link93`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link93 {
     /// `next`
     pub next: Option<Link94>,
@@ -5700,33 +2999,11 @@ pub struct Link93 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link93 {
-    const EXPECTING: &'static str = "an object (Link93)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link93);
-
-impl Serialize for Link93 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link93 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5737,19 +3014,12 @@ impl Contract for Link93 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 93)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link94` of the contract.
 ///
 /// Schema: `input.json#/$defs/link94`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link94 {
     /// `next`
     pub next: Option<Link95>,
@@ -5761,33 +3031,11 @@ pub struct Link94 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link94 {
-    const EXPECTING: &'static str = "an object (Link94)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link94);
-
-impl Serialize for Link94 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link94 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5798,19 +3046,12 @@ impl Contract for Link94 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 94)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link95` of the contract.
 ///
 /// Schema: `input.json#/$defs/link95`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link95 {
     /// `next`
     pub next: Option<Link96>,
@@ -5822,33 +3063,11 @@ pub struct Link95 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link95 {
-    const EXPECTING: &'static str = "an object (Link95)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link95);
-
-impl Serialize for Link95 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link95 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5859,19 +3078,12 @@ impl Contract for Link95 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 95)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link96` of the contract.
 ///
 /// Schema: `input.json#/$defs/link96`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link96 {
     /// `next`
     pub next: Option<Link97>,
@@ -5883,33 +3095,11 @@ pub struct Link96 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link96 {
-    const EXPECTING: &'static str = "an object (Link96)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link96);
-
-impl Serialize for Link96 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link96 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5920,19 +3110,12 @@ impl Contract for Link96 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 96)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link97` of the contract.
 ///
 /// Schema: `input.json#/$defs/link97`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link97 {
     /// `next`
     pub next: Option<Link98>,
@@ -5944,33 +3127,11 @@ pub struct Link97 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link97 {
-    const EXPECTING: &'static str = "an object (Link97)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link97);
-
-impl Serialize for Link97 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link97 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -5981,19 +3142,12 @@ impl Contract for Link97 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 97)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link98` of the contract.
 ///
 /// Schema: `input.json#/$defs/link98`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link98 {
     /// `next`
     pub next: Option<Link99>,
@@ -6005,33 +3159,11 @@ pub struct Link98 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link98 {
-    const EXPECTING: &'static str = "an object (Link98)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut next = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "next" => read::field(&mut map, &mut next, "next"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { next, value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link98);
-
-impl Serialize for Link98 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("next", &self.next);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Link98 {
+        optional { next = "next", value = "value" }
+        nested { next = "next" }
+        extra undeclared
     }
 }
 
@@ -6042,19 +3174,12 @@ impl Contract for Link98 {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 98)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-    }
 }
 
 /// `Link99` of the contract.
 ///
 /// Schema: `input.json#/$defs/link99`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link99 {
     /// `value`
     ///
@@ -6064,41 +3189,12 @@ pub struct Link99 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Link99 {
-    const EXPECTING: &'static str = "an object (Link99)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { value, extra })
-    }
-}
-
-::contract_runtime::read_object!(Link99);
-
-impl Serialize for Link99 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Link99 { optional { value = "value" } extra undeclared } }
 
 impl Contract for Link99 {
     const VALIDATOR: Validator = schemas::validator(298);
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 99)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

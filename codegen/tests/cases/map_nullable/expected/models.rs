@@ -2,22 +2,20 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `names`
+    ///
+    /// Limits: each at least 1 character.
     pub names: Option<Map<Nullable<String>>>,
     /// `slots`
     pub slots: Option<Vec<Nullable<Slot>>>,
@@ -27,41 +25,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut names = None;
-        let mut slots = None;
-        let mut by_slot = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "names" => read::field(&mut map, &mut names, "names"),
-                "slots" => read::field(&mut map, &mut slots, "slots"),
-                "bySlot" => read::field(&mut map, &mut by_slot, "bySlot"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            names,
-            slots,
-            by_slot,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("names", &self.names);
-        members.optional("slots", &self.slots);
-        members.optional("bySlot", &self.by_slot);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { names = "names", slots = "slots", by_slot = "bySlot" }
+        nested { slots = "slots", by_slot = "bySlot" }
+        extra undeclared
     }
 }
 
@@ -103,36 +71,12 @@ impl Contract for Input {
                         })
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.slots {
-            {
-                let at = &at.key("slots");
-                for (i, value) in value.iter().enumerate() {
-                    if let Nullable::Value(value) = value {
-                        value.report_undeclared(&at.index(i), found);
-                    }
-                }
-            };
-        }
-        if let Some(value) = &self.by_slot {
-            {
-                let at = &at.key("bySlot");
-                for (name, value) in value.iter() {
-                    if let Nullable::Value(value) = value {
-                        value.report_undeclared(&at.key(name), found);
-                    }
-                }
-            };
-        }
-    }
 }
 
 /// `Slot` of the contract.
 ///
 /// Schema: `input.json#/$defs/slot`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// `at`
     ///
@@ -142,33 +86,7 @@ pub struct Slot {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Slot {
-    const EXPECTING: &'static str = "an object (Slot)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "at" => read::field(&mut map, &mut at, "at"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let at = read::required(at, "at")?;
-        Ok(Self { at, extra })
-    }
-}
-
-::contract_runtime::read_object!(Slot);
-
-impl Serialize for Slot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("at", &self.at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Slot { required { at = "at" } extra undeclared } }
 
 impl Contract for Slot {
     const VALIDATOR: Validator = schemas::validator(11);
@@ -178,9 +96,5 @@ impl Contract for Slot {
             Nullable::Null => true,
             Nullable::Value(value) => *value >= 0,
         }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

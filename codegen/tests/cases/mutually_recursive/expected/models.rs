@@ -2,14 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Arguments` of the contract.
@@ -17,10 +13,10 @@ use super::schemas;
 /// Limits: at most 2 entries.
 ///
 /// Schema: `input.json#/$defs/arguments`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arguments(pub Vec<Expression>);
 
-::contract_runtime::wrapper!(Arguments, Vec < Expression >);
+::contract_runtime::wrapper!(Arguments, Vec < Expression >, nested);
 
 impl Contract for Arguments {
     const VALIDATOR: Validator = schemas::validator(13);
@@ -28,16 +24,12 @@ impl Contract for Arguments {
     fn is_valid(&self) -> bool {
         self.0.len() <= 2 && self.0.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.elements(at, &self.0)
-    }
 }
 
 /// `Call` of the contract.
 ///
 /// Schema: `input.json#/$defs/call`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     /// `arguments`
     pub arguments: Arguments,
@@ -49,48 +41,13 @@ pub struct Call {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Call {
-    const EXPECTING: &'static str = "an object (Call)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut arguments = None;
-        let mut otherwise = None;
-        let mut last = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"call"),
-                "arguments" => read::field(&mut map, &mut arguments, "arguments"),
-                "otherwise" => read::field(&mut map, &mut otherwise, "otherwise"),
-                "last" => read::field(&mut map, &mut last, "last"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("arguments", arguments.is_some())];
-        let (Some(()), Some(arguments)) = (kind, arguments) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            arguments,
-            otherwise,
-            last,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Call);
-
-impl Serialize for Call {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"call");
-        members.entry("arguments", &self.arguments);
-        members.optional("otherwise", &self.otherwise);
-        members.optional("last", &self.last);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Call {
+        tag { kind = "kind" is "call" }
+        required { arguments = "arguments" }
+        optional { otherwise = "otherwise", last = "last" }
+        nested { arguments = "arguments", otherwise = "otherwise", last = "last" }
+        extra undeclared
     }
 }
 
@@ -108,74 +65,31 @@ impl Contract for Call {
                     Expression::Call(value) => {
                         value.is_valid() && value.otherwise.is_none()
                     }
+                    Expression::Unknown(value) => schemas::validator(11).is_valid(value),
                 })
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.arguments.report_undeclared(&at.key("arguments"), found);
-        if let Some(value) = &self.otherwise {
-            value.report_undeclared(&at.key("otherwise"), found);
-        }
-        if let Some(value) = &self.last {
-            value.report_undeclared(&at.key("last"), found);
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Expression` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/expression`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Expression {
+        Literal(Literal) = "literal",
+        Call(Box<Call>) = "call",
     }
 }
 
-/// `Expression` of the contract.
-///
-/// Schema: `input.json#/$defs/expression`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Expression {
-    /// `kind` is `"literal"`.
-    Literal(Literal),
-    /// `kind` is `"call"`.
-    Call(Box<Call>),
-}
-
-impl<'de> FromMap<'de> for Expression {
-    const EXPECTING: &'static str = "an object (Expression)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("literal") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Literal)
-                }
-                Tag::Text("call") => contract::read_rest(rest.with_tag()).map(Self::Call),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Expression);
-
-impl Serialize for Expression {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Literal(value) => value.serialize(serializer),
-            Self::Call(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Literal> for Expression {
-    fn from(value: Literal) -> Self {
-        Self::Literal(value)
-    }
-}
-
-impl From<Call> for Expression {
-    fn from(value: Call) -> Self {
-        Self::Call(Box::new(value))
+::contract_runtime::variants! {
+    Expression {
+        from { Literal(Literal), Call(Call) }
+        nested { Literal, Call }
     }
 }
 
@@ -186,13 +100,7 @@ impl Contract for Expression {
         match self {
             Self::Literal(_) => true,
             Self::Call(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Literal(value) => value.report_undeclared(at, found),
-            Self::Call(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(1).is_valid(value),
         }
     }
 }
@@ -200,7 +108,7 @@ impl Contract for Expression {
 /// `Literal` of the contract.
 ///
 /// Schema: `input.json#/$defs/literal`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Literal {
     /// `value`
     pub value: Number,
@@ -208,48 +116,12 @@ pub struct Literal {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Literal {
-    const EXPECTING: &'static str = "an object (Literal)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"literal"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("value", value.is_some())];
-        let (Some(()), Some(value)) = (kind, value) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { value, extra })
+::contract_runtime::object! {
+    Literal {
+        tag { kind = "kind" is "literal" }
+        required { value = "value" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Literal);
-
-impl Serialize for Literal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"literal");
-        members.entry("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Literal {
-    const VALIDATOR: Validator = schemas::validator(4);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Literal = schemas::validator(4));

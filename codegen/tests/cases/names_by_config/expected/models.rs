@@ -2,67 +2,34 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Choice` of the contract.
-///
-/// Schema: `input.json#/properties/b/properties/c`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Choice {
-    /// `x`
-    X,
-    /// `y`
-    Y,
-}
-
-impl Choice {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::X, Self::Y];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::X => "x",
-            Self::Y => "y",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "x" => Self::X,
-                "y" => Self::Y,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `Choice` of the contract.
+    ///
+    /// Schema: `input.json#/properties/b/properties/c`.
+    pub enum Choice {
+        X = "x",
+        Y = "y",
     }
 }
-
-::contract_runtime::closed_enum!(Choice);
 
 impl Contract for Choice {
     const VALIDATOR: Validator = schemas::validator(3);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Inner` of the contract.
 ///
 /// Schema: `input.json#/properties/b`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inner {
     /// `c`
     pub c: Option<Choice>,
@@ -70,49 +37,20 @@ pub struct Inner {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Inner {
-    const EXPECTING: &'static str = "an object (Inner)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut c = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "c" => read::field(&mut map, &mut c, "c"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { c, extra })
-    }
-}
-
-::contract_runtime::read_object!(Inner);
-
-impl Serialize for Inner {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("c", &self.c);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Inner { optional { c = "c" } extra undeclared } }
 
 impl Contract for Inner {
     const VALIDATOR: Validator = schemas::validator(2);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.c.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
 /// `Outer` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outer {
     /// `a`
     pub a: Option<Renamed>,
@@ -122,33 +60,11 @@ pub struct Outer {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Outer {
-    const EXPECTING: &'static str = "an object (Outer)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut b = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                "b" => read::field(&mut map, &mut b, "b"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, b, extra })
-    }
-}
-
-::contract_runtime::read_object!(Outer);
-
-impl Serialize for Outer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.optional("b", &self.b);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Outer {
+        optional { a = "a", b = "b" }
+        nested { b = "b" }
+        extra undeclared
     }
 }
 
@@ -157,13 +73,7 @@ impl Contract for Outer {
 
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.b {
-            value.report_undeclared(&at.key("b"), found);
-        }
+            && self.b.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
@@ -172,7 +82,7 @@ impl Contract for Outer {
 /// Limits: at least 1 character.
 ///
 /// Schema: `input.json#/$defs/thing`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Renamed(pub(super) String);
 
 impl Renamed {
@@ -188,6 +98,4 @@ impl Contract for Renamed {
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

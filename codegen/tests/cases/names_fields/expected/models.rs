@@ -2,24 +2,19 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `self`
     pub lower_self_value: String,
     /// `Self`
@@ -77,9 +72,9 @@ pub struct Input {
     /// `☃`
     pub u2603: Option<String>,
     /// `$ref`
-    pub r#ref: Option<String>,
+    pub ref_: Option<String>,
     /// `async`
-    pub r#async: Option<String>,
+    pub async_: Option<String>,
     /// `_`
     pub u5f: Option<String>,
     /// `builder`
@@ -100,521 +95,46 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut lower_self_value = None;
-        let mut self_ = None;
-        let mut super_ = None;
-        let mut crate_ = None;
-        let mut extra_field = None;
-        let mut extra_field_2 = None;
-        let mut map_slot = None;
-        let mut key_slot_ = None;
-        let mut key_slot = None;
-        let mut value = None;
-        let mut name = None;
-        let mut text = None;
-        let mut at = None;
-        let mut found = None;
-        let mut given = None;
-        let mut serializer = None;
-        let mut read = None;
-        let mut foo_bar = None;
-        let mut lower_foo_bar = None;
-        let mut upper_foo_bar = None;
-        let mut lower_a = None;
-        let mut upper_a = None;
-        let mut empty = None;
-        let mut n1st = None;
-        let mut u2603 = None;
-        let mut r#ref = None;
-        let mut r#async = None;
-        let mut u5f = None;
-        let mut builder = None;
-        let mut build = None;
-        let mut default = None;
-        let mut clone = None;
-        let mut into = None;
-        let mut validate = None;
-        let mut is_valid = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type"),
-                "self" => read::field(&mut map, &mut lower_self_value, "self"),
-                "Self" => read::field(&mut map, &mut self_, "Self"),
-                "super" => read::field(&mut map, &mut super_, "super"),
-                "crate" => read::field(&mut map, &mut crate_, "crate"),
-                "extra" => read::field(&mut map, &mut extra_field, "extra"),
-                "extra_field" => read::field(&mut map, &mut extra_field_2, "extra_field"),
-                "map" => read::field(&mut map, &mut map_slot, "map"),
-                "key" => read::field(&mut map, &mut key_slot_, "key"),
-                "key_slot" => read::field(&mut map, &mut key_slot, "key_slot"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "text" => read::field(&mut map, &mut text, "text"),
-                "at" => read::field(&mut map, &mut at, "at"),
-                "found" => read::field(&mut map, &mut found, "found"),
-                "given" => read::field(&mut map, &mut given, "given"),
-                "serializer" => read::field(&mut map, &mut serializer, "serializer"),
-                "read" => read::field(&mut map, &mut read, "read"),
-                "fooBar" => read::field(&mut map, &mut foo_bar, "fooBar"),
-                "foo_bar" => read::field(&mut map, &mut lower_foo_bar, "foo_bar"),
-                "FOO BAR" => read::field(&mut map, &mut upper_foo_bar, "FOO BAR"),
-                "a" => read::field(&mut map, &mut lower_a, "a"),
-                "A" => read::field(&mut map, &mut upper_a, "A"),
-                "" => read::field(&mut map, &mut empty, ""),
-                "1st" => read::field(&mut map, &mut n1st, "1st"),
-                "☃" => read::field(&mut map, &mut u2603, "☃"),
-                "$ref" => read::field(&mut map, &mut r#ref, "$ref"),
-                "async" => read::field(&mut map, &mut r#async, "async"),
-                "_" => read::field(&mut map, &mut u5f, "_"),
-                "builder" => read::field(&mut map, &mut builder, "builder"),
-                "build" => read::field(&mut map, &mut build, "build"),
-                "default" => read::field(&mut map, &mut default, "default"),
-                "clone" => read::field(&mut map, &mut clone, "clone"),
-                "into" => read::field(&mut map, &mut into, "into"),
-                "validate" => read::field(&mut map, &mut validate, "validate"),
-                "is_valid" => read::field(&mut map, &mut is_valid, "is_valid"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        required { type_ = "type", lower_self_value = "self", key = "key" }
+        optional {
+            self_ = "Self", super_ = "super", crate_ = "crate", extra_field = "extra",
+            extra_field_2 = "extra_field", map = "map", key_slot = "key_slot", value = "value",
+            name = "name", text = "text", at = "at", found = "found", given = "given",
+            serializer = "serializer", read = "read", foo_bar = "fooBar", lower_foo_bar = "foo_bar",
+            upper_foo_bar = "FOO BAR", lower_a = "a", upper_a = "A", empty = "", n1st = "1st",
+            u2603 = "☃", ref_ = "$ref", async_ = "async", u5f = "_", builder = "builder",
+            build = "build", default = "default", clone = "clone", into = "into",
+            validate = "validate", is_valid = "is_valid",
         }
-        let due = [
-            ("type", r#type.is_some()),
-            ("self", lower_self_value.is_some()),
-            ("key", key_slot_.is_some()),
-        ];
-        let (Some(r#type), Some(lower_self_value), Some(key_slot_)) = (
-            r#type,
-            lower_self_value,
-            key_slot_,
-        ) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            r#type,
-            lower_self_value,
-            self_,
-            super_,
-            crate_,
-            extra_field,
-            extra_field_2,
-            map: map_slot,
-            key: key_slot_,
-            key_slot,
-            value,
-            name,
-            text,
-            at,
-            found,
-            given,
-            serializer,
-            read,
-            foo_bar,
-            lower_foo_bar,
-            upper_foo_bar,
-            lower_a,
-            upper_a,
-            empty,
-            n1st,
-            u2603,
-            r#ref,
-            r#async,
-            u5f,
-            builder,
-            build,
-            default,
-            clone,
-            into,
-            validate,
-            is_valid,
-            extra,
-        })
+        nested { extra_field = "extra", at = "at", found = "found" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &self.r#type);
-        members.entry("self", &self.lower_self_value);
-        members.optional("Self", &self.self_);
-        members.optional("super", &self.super_);
-        members.optional("crate", &self.crate_);
-        members.optional("extra", &self.extra_field);
-        members.optional("extra_field", &self.extra_field_2);
-        members.optional("map", &self.map);
-        members.entry("key", &self.key);
-        members.optional("key_slot", &self.key_slot);
-        members.optional("value", &self.value);
-        members.optional("name", &self.name);
-        members.optional("text", &self.text);
-        members.optional("at", &self.at);
-        members.optional("found", &self.found);
-        members.optional("given", &self.given);
-        members.optional("serializer", &self.serializer);
-        members.optional("read", &self.read);
-        members.optional("fooBar", &self.foo_bar);
-        members.optional("foo_bar", &self.lower_foo_bar);
-        members.optional("FOO BAR", &self.upper_foo_bar);
-        members.optional("a", &self.lower_a);
-        members.optional("A", &self.upper_a);
-        members.optional("", &self.empty);
-        members.optional("1st", &self.n1st);
-        members.optional("☃", &self.u2603);
-        members.optional("$ref", &self.r#ref);
-        members.optional("async", &self.r#async);
-        members.optional("_", &self.u5f);
-        members.optional("builder", &self.builder);
-        members.optional("build", &self.build);
-        members.optional("default", &self.default);
-        members.optional("clone", &self.clone);
-        members.optional("into", &self.into);
-        members.optional("validate", &self.validate);
-        members.optional("is_valid", &self.is_valid);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Input {
-    /// Starts a builder: set the members, then [`build`](InputBuilder::build).
-    pub fn builder() -> InputBuilder {
-        <InputBuilder as Default>::default()
-    }
-}
-
-/// Builds a [`Input`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilder {
-    r#type: Option<String>,
-    lower_self_value: Option<String>,
-    self_: Option<String>,
-    super_: Option<String>,
-    crate_: Option<String>,
-    extra_field: Option<InputExtra>,
-    extra_field_2: Option<i64>,
-    map: Option<Map<String>>,
-    key: Option<String>,
-    key_slot: Option<String>,
-    value: Option<i64>,
-    name: Option<String>,
-    text: Option<String>,
-    at: Option<InputAt>,
-    found: Option<Vec<InputFoundItem>>,
-    given: Option<String>,
-    serializer: Option<String>,
-    read: Option<String>,
-    foo_bar: Option<String>,
-    lower_foo_bar: Option<String>,
-    upper_foo_bar: Option<String>,
-    lower_a: Option<bool>,
-    upper_a: Option<bool>,
-    empty: Option<String>,
-    n1st: Option<String>,
-    u2603: Option<String>,
-    r#ref: Option<String>,
-    r#async: Option<String>,
-    u5f: Option<String>,
-    builder: Option<String>,
-    build: Option<String>,
-    default: Option<String>,
-    clone: Option<String>,
-    into: Option<String>,
-    validate: Option<String>,
-    is_valid: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputBuilder {
-    /// `type`
-    pub fn r#type(mut self, value: impl Into<String>) -> Self {
-        self.r#type = Some(value.into());
-        self
-    }
-
-    /// `self`
-    pub fn lower_self_value(mut self, value: impl Into<String>) -> Self {
-        self.lower_self_value = Some(value.into());
-        self
-    }
-
-    /// `Self`
-    pub fn self_(mut self, value: impl Into<String>) -> Self {
-        self.self_ = Some(value.into());
-        self
-    }
-
-    /// `super`
-    pub fn super_(mut self, value: impl Into<String>) -> Self {
-        self.super_ = Some(value.into());
-        self
-    }
-
-    /// `crate`
-    pub fn crate_(mut self, value: impl Into<String>) -> Self {
-        self.crate_ = Some(value.into());
-        self
-    }
-
-    /// `extra`
-    pub fn extra_field(mut self, value: impl Into<InputExtra>) -> Self {
-        self.extra_field = Some(value.into());
-        self
-    }
-
-    /// `extra_field`
-    pub fn extra_field_2(mut self, value: impl Into<i64>) -> Self {
-        self.extra_field_2 = Some(value.into());
-        self
-    }
-
-    /// `map`
-    pub fn map(mut self, value: impl Into<Map<String>>) -> Self {
-        self.map = Some(value.into());
-        self
-    }
-
-    /// `key`
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// `key_slot`
-    pub fn key_slot(mut self, value: impl Into<String>) -> Self {
-        self.key_slot = Some(value.into());
-        self
-    }
-
-    /// `value`
-    ///
-    /// Limits: at least 1.
-    pub fn value(mut self, value: impl Into<i64>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// `name`
-    ///
-    /// Limits: at least 1 character.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// `text`
-    ///
-    /// Limits: at most 9 characters.
-    pub fn text(mut self, value: impl Into<String>) -> Self {
-        self.text = Some(value.into());
-        self
-    }
-
-    /// `at`
-    pub fn at(mut self, value: impl Into<InputAt>) -> Self {
-        self.at = Some(value.into());
-        self
-    }
-
-    /// `found`
-    pub fn found(
-        mut self,
-        value: impl IntoIterator<Item = impl Into<InputFoundItem>>,
-    ) -> Self {
-        self.found = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// `given`
-    pub fn given(mut self, value: impl Into<String>) -> Self {
-        self.given = Some(value.into());
-        self
-    }
-
-    /// `serializer`
-    pub fn serializer(mut self, value: impl Into<String>) -> Self {
-        self.serializer = Some(value.into());
-        self
-    }
-
-    /// `read`
-    pub fn read(mut self, value: impl Into<String>) -> Self {
-        self.read = Some(value.into());
-        self
-    }
-
-    /// `fooBar`
-    pub fn foo_bar(mut self, value: impl Into<String>) -> Self {
-        self.foo_bar = Some(value.into());
-        self
-    }
-
-    /// `foo_bar`
-    pub fn lower_foo_bar(mut self, value: impl Into<String>) -> Self {
-        self.lower_foo_bar = Some(value.into());
-        self
-    }
-
-    /// `FOO BAR`
-    pub fn upper_foo_bar(mut self, value: impl Into<String>) -> Self {
-        self.upper_foo_bar = Some(value.into());
-        self
-    }
-
-    /// `a`
-    pub fn lower_a(mut self, value: impl Into<bool>) -> Self {
-        self.lower_a = Some(value.into());
-        self
-    }
-
-    /// `A`
-    pub fn upper_a(mut self, value: impl Into<bool>) -> Self {
-        self.upper_a = Some(value.into());
-        self
-    }
-
-    /// ``
-    pub fn empty(mut self, value: impl Into<String>) -> Self {
-        self.empty = Some(value.into());
-        self
-    }
-
-    /// `1st`
-    pub fn n1st(mut self, value: impl Into<String>) -> Self {
-        self.n1st = Some(value.into());
-        self
-    }
-
-    /// `☃`
-    pub fn u2603(mut self, value: impl Into<String>) -> Self {
-        self.u2603 = Some(value.into());
-        self
-    }
-
-    /// `$ref`
-    pub fn r#ref(mut self, value: impl Into<String>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// `async`
-    pub fn r#async(mut self, value: impl Into<String>) -> Self {
-        self.r#async = Some(value.into());
-        self
-    }
-
-    /// `_`
-    pub fn u5f(mut self, value: impl Into<String>) -> Self {
-        self.u5f = Some(value.into());
-        self
-    }
-
-    /// `builder`
-    pub fn builder(mut self, value: impl Into<String>) -> Self {
-        self.builder = Some(value.into());
-        self
-    }
-
-    /// `build`
-    pub fn build_field(mut self, value: impl Into<String>) -> Self {
-        self.build = Some(value.into());
-        self
-    }
-
-    /// `default`
-    pub fn default(mut self, value: impl Into<String>) -> Self {
-        self.default = Some(value.into());
-        self
-    }
-
-    /// `clone`
-    pub fn clone(mut self, value: impl Into<String>) -> Self {
-        self.clone = Some(value.into());
-        self
-    }
-
-    /// `into`
-    pub fn into(mut self, value: impl Into<String>) -> Self {
-        self.into = Some(value.into());
-        self
-    }
-
-    /// `validate`
-    pub fn validate(mut self, value: impl Into<String>) -> Self {
-        self.validate = Some(value.into());
-        self
-    }
-
-    /// `is_valid`
-    pub fn is_valid(mut self, value: impl Into<String>) -> Self {
-        self.is_valid = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Input, Violations> {
-        let given = [
-            ("type", self.r#type.is_some()),
-            ("self", self.lower_self_value.is_some()),
-            ("key", self.key.is_some()),
-        ];
-        let (Some(r#type), Some(lower_self_value), Some(key)) = (
-            self.r#type,
-            self.lower_self_value,
-            self.key,
-        ) else {
-            return Err(contract::missing(Input::VALIDATOR, &given));
-        };
-        let value = Input {
-            r#type,
-            lower_self_value,
-            self_: self.self_,
-            super_: self.super_,
-            crate_: self.crate_,
-            extra_field: self.extra_field,
-            extra_field_2: self.extra_field_2,
-            map: self.map,
-            key,
-            key_slot: self.key_slot,
-            value: self.value,
-            name: self.name,
-            text: self.text,
-            at: self.at,
-            found: self.found,
-            given: self.given,
-            serializer: self.serializer,
-            read: self.read,
-            foo_bar: self.foo_bar,
-            lower_foo_bar: self.lower_foo_bar,
-            upper_foo_bar: self.upper_foo_bar,
-            lower_a: self.lower_a,
-            upper_a: self.upper_a,
-            empty: self.empty,
-            n1st: self.n1st,
-            u2603: self.u2603,
-            r#ref: self.r#ref,
-            r#async: self.r#async,
-            u5f: self.u5f,
-            builder: self.builder,
-            build: self.build,
-            default: self.default,
-            clone: self.clone,
-            into: self.into,
-            validate: self.validate,
-            is_valid: self.is_valid,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Input InputBuilder {
+        required {
+            type_: one String = "type", lower_self_value: one String = "self",
+            key: one String = "key",
+        }
+        optional {
+            self_: one String = "Self", super_: one String = "super", crate_: one String = "crate",
+            extra_field: one InputExtra = "extra", extra_field_2: one i64 = "extra_field",
+            map: one Map<String> = "map", key_slot: one String = "key_slot",
+            value: one i64 = "value", name: one String = "name", text: one String = "text",
+            at: one InputAt = "at", found: list Vec<InputFoundItem> = "found",
+            given: one String = "given", serializer: one String = "serializer",
+            read: one String = "read", foo_bar: one String = "fooBar",
+            lower_foo_bar: one String = "foo_bar", upper_foo_bar: one String = "FOO BAR",
+            lower_a: one bool = "a", upper_a: one bool = "A", empty: one String = "",
+            n1st: one String = "1st", u2603: one String = "☃", ref_: one String = "$ref",
+            async_: one String = "async", u5f: one String = "_", builder: one String = "builder",
+            build: one String as build_field = "build", default: one String = "default",
+            clone: one String = "clone", into: one String = "into",
+            validate: one String = "validate", is_valid: one String = "is_valid",
+        }
     }
 }
 
@@ -626,25 +146,12 @@ impl Contract for Input {
             && self.name.as_ref().is_none_or(|value| !value.is_empty())
             && self.text.as_ref().is_none_or(|value| char_count_at_most(value, 9))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.extra_field {
-            value.report_undeclared(&at.key("extra"), found);
-        }
-        if let Some(value) = &self.at {
-            value.report_undeclared(&at.key("at"), found);
-        }
-        if let Some(value) = &self.found {
-            found.elements(&at.key("found"), value);
-        }
-    }
 }
 
 /// `InputAt` of the contract.
 ///
 /// Schema: `input.json#/properties/at`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputAt {
     /// `found`
     pub found: Option<String>,
@@ -652,84 +159,16 @@ pub struct InputAt {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputAt {
-    const EXPECTING: &'static str = "an object (InputAt)";
+::contract_runtime::object! { InputAt { optional { found = "found" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut found = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "found" => read::field(&mut map, &mut found, "found"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { found, extra })
-    }
-}
+::contract_runtime::builder! { InputAt InputAtBuilder { optional { found: one String = "found" } } }
 
-::contract_runtime::read_object!(InputAt);
-
-impl Serialize for InputAt {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("found", &self.found);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl InputAt {
-    /// Starts a builder: set the members, then [`build`](InputAtBuilder::build).
-    pub fn builder() -> InputAtBuilder {
-        InputAtBuilder::default()
-    }
-}
-
-/// Builds a [`InputAt`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputAtBuilder {
-    found: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputAtBuilder {
-    /// `found`
-    pub fn found(mut self, value: impl Into<String>) -> Self {
-        self.found = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InputAt, Violations> {
-        let value = InputAt {
-            found: self.found,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for InputAt {
-    const VALIDATOR: Validator = schemas::validator(16);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputAt = schemas::validator(16));
 
 /// `InputExtra` of the contract.
 ///
 /// Schema: `input.json#/properties/extra`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputExtra {
     /// `extra`
     pub extra_field: Option<String>,
@@ -737,84 +176,20 @@ pub struct InputExtra {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputExtra {
-    const EXPECTING: &'static str = "an object (InputExtra)";
+::contract_runtime::object! { InputExtra { optional { extra_field = "extra" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut extra_field = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "extra" => read::field(&mut map, &mut extra_field, "extra"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { extra_field, extra })
+::contract_runtime::builder! {
+    InputExtra InputExtraBuilder {
+        optional { extra_field: one String = "extra" }
     }
 }
 
-::contract_runtime::read_object!(InputExtra);
-
-impl Serialize for InputExtra {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("extra", &self.extra_field);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl InputExtra {
-    /// Starts a builder: set the members, then [`build`](InputExtraBuilder::build).
-    pub fn builder() -> InputExtraBuilder {
-        InputExtraBuilder::default()
-    }
-}
-
-/// Builds a [`InputExtra`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputExtraBuilder {
-    extra_field: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputExtraBuilder {
-    /// `extra`
-    pub fn extra_field(mut self, value: impl Into<String>) -> Self {
-        self.extra_field = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InputExtra, Violations> {
-        let value = InputExtra {
-            extra_field: self.extra_field,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for InputExtra {
-    const VALIDATOR: Validator = schemas::validator(6);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputExtra = schemas::validator(6));
 
 /// `InputFoundItem` of the contract.
 ///
 /// Schema: `input.json#/properties/found/items`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputFoundItem {
     /// `i`
     pub i: Option<String>,
@@ -822,76 +197,12 @@ pub struct InputFoundItem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputFoundItem {
-    const EXPECTING: &'static str = "an object (InputFoundItem)";
+::contract_runtime::object! { InputFoundItem { optional { i = "i" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut i = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "i" => read::field(&mut map, &mut i, "i"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { i, extra })
+::contract_runtime::builder! {
+    InputFoundItem InputFoundItemBuilder {
+        optional { i: one String = "i" }
     }
 }
 
-::contract_runtime::read_object!(InputFoundItem);
-
-impl Serialize for InputFoundItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("i", &self.i);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl InputFoundItem {
-    /// Starts a builder: set the members, then [`build`](InputFoundItemBuilder::build).
-    pub fn builder() -> InputFoundItemBuilder {
-        InputFoundItemBuilder::default()
-    }
-}
-
-/// Builds a [`InputFoundItem`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputFoundItemBuilder {
-    i: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputFoundItemBuilder {
-    /// `i`
-    pub fn i(mut self, value: impl Into<String>) -> Self {
-        self.i = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InputFoundItem, Violations> {
-        let value = InputFoundItem {
-            i: self.i,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for InputFoundItem {
-    const VALIDATOR: Validator = schemas::validator(19);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputFoundItem = schemas::validator(19));

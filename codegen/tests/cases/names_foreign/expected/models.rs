@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `unit`
     pub unit: Option<InputUnit>,
@@ -29,41 +25,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut unit = None;
-        let mut имя = None;
-        let mut 名前 = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "имя" => read::field(&mut map, &mut имя, "имя"),
-                "名前" => read::field(&mut map, &mut 名前, "名前"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            unit,
-            имя,
-            名前,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("unit", &self.unit);
-        members.optional("имя", &self.имя);
-        members.optional("名前", &self.名前);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { unit = "unit", имя = "имя", 名前 = "名前" }
+        extra undeclared
     }
 }
 
@@ -71,85 +36,30 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.имя.as_ref().is_none_or(|value| !value.is_empty())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.unit.as_ref().is_none_or(|value| value.is_valid())
+            && self.имя.as_ref().is_none_or(|value| !value.is_empty())
     }
 }
 
-/// `InputUnit` of the contract.
-///
-/// Schema: `input.json#/properties/unit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputUnit {
-    /// `µ`
-    LowerΜ,
-    /// `μ`
-    LowerΜ2,
-    /// `Å`
-    U212b,
-    /// `Å`
-    Å,
-    /// `é`
-    E,
-    /// `é`
-    É,
-    /// `m`
-    M,
-}
-
-impl InputUnit {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[
-        Self::LowerΜ,
-        Self::LowerΜ2,
-        Self::U212b,
-        Self::Å,
-        Self::E,
-        Self::É,
-        Self::M,
-    ];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::LowerΜ => "µ",
-            Self::LowerΜ2 => "μ",
-            Self::U212b => "Å",
-            Self::Å => "Å",
-            Self::E => "e\u{301}",
-            Self::É => "é",
-            Self::M => "m",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "µ" => Self::LowerΜ,
-                "μ" => Self::LowerΜ2,
-                "Å" => Self::U212b,
-                "Å" => Self::Å,
-                "e\u{301}" => Self::E,
-                "é" => Self::É,
-                "m" => Self::M,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputUnit` of the contract.
+    ///
+    /// Schema: `input.json#/properties/unit`.
+    pub enum InputUnit {
+        LowerΜ = "µ",
+        LowerΜ2 = "μ",
+        U212b = "Å",
+        Å = "Å",
+        E = "e\u{301}",
+        É = "é",
+        M = "m",
     }
 }
-
-::contract_runtime::closed_enum!(InputUnit);
 
 impl Contract for InputUnit {
     const VALIDATOR: Validator = schemas::validator(1);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// A document that says everything in one part.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// How large it is.
     pub size: Size,
@@ -27,37 +23,12 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut size = None;
-        let mut part = None;
-        let mut same = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "size" => read::field(&mut map, &mut size, "size"),
-                "part" => read::field(&mut map, &mut part, "part"),
-                "same" => read::field(&mut map, &mut same, "same"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let size = read::required(size, "size")?;
-        Ok(Self { size, part, same, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("size", &self.size);
-        members.optional("part", &self.part);
-        members.optional("same", &self.same);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { size = "size" }
+        optional { part = "part", same = "same" }
+        nested { part = "part", same = "same" }
+        extra undeclared
     }
 }
 
@@ -65,25 +36,15 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.part.as_ref().is_none_or(|value| value.is_valid())
+        self.size.is_valid() && self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.same.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.part {
-            value.report_undeclared(&at.key("part"), found);
-        }
-        if let Some(value) = &self.same {
-            value.report_undeclared(&at.key("same"), found);
-        }
     }
 }
 
 /// `Part` of the contract.
 ///
 /// Schema: `input.json#/$defs/part`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     /// `name`
     ///
@@ -93,32 +54,7 @@ pub struct Part {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Part {
-    const EXPECTING: &'static str = "an object (Part)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { name, extra })
-    }
-}
-
-::contract_runtime::read_object!(Part);
-
-impl Serialize for Part {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Part { optional { name = "name" } extra undeclared } }
 
 impl Contract for Part {
     const VALIDATOR: Validator = schemas::validator(7);
@@ -126,55 +62,22 @@ impl Contract for Part {
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| !value.is_empty())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
-/// How large it is.
-///
-/// Schema: `input.json#/$defs/size`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Size {
-    /// `small`
-    Small,
-    /// `large`
-    Large,
-}
-
-impl Size {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Small, Self::Large];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Small => "small",
-            Self::Large => "large",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "small" => Self::Small,
-                "large" => Self::Large,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// How large it is.
+    ///
+    /// Schema: `input.json#/$defs/size`.
+    pub enum Size {
+        Small = "small",
+        Large = "large",
     }
 }
-
-::contract_runtime::closed_enum!(Size);
 
 impl Contract for Size {
     const VALIDATOR: Validator = schemas::validator(5);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

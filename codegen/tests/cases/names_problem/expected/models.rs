@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Error` of the contract.
 ///
 /// Schema: `input.json#/$defs/error`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
     /// `pointer`
     pub pointer: String,
@@ -26,34 +21,12 @@ pub struct Error {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Error {
-    const EXPECTING: &'static str = "an object (Error)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pointer = None;
-        let mut errors = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
-                "errors" => read::field(&mut map, &mut errors, "errors"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let pointer = read::required(pointer, "pointer")?;
-        Ok(Self { pointer, errors, extra })
-    }
-}
-
-::contract_runtime::read_object!(Error);
-
-impl Serialize for Error {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("pointer", &self.pointer);
-        members.optional("errors", &self.errors);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Error {
+        required { pointer = "pointer" }
+        optional { errors = "errors" }
+        nested { errors = "errors" }
+        extra undeclared
     }
 }
 
@@ -65,22 +38,15 @@ impl Contract for Error {
             .as_ref()
             .is_none_or(|value| value.iter().all(|value| value.is_valid()))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.errors {
-            found.elements(&at.key("errors"), value);
-        }
-    }
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `status`
     ///
     /// Limits: 100 to 599.
@@ -94,6 +60,8 @@ pub struct Input {
     /// `result`
     pub result: Option<String>,
     /// `violations`
+    ///
+    /// Limits: each at least 1 character.
     pub violations: Option<Vec<String>>,
     /// `check`
     ///
@@ -109,73 +77,15 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut status = None;
-        let mut errors = None;
-        let mut error = None;
-        let mut result = None;
-        let mut violations = None;
-        let mut check = None;
-        let mut to_json = None;
-        let mut parse = None;
-        let mut ok = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type"),
-                "status" => read::field(&mut map, &mut status, "status"),
-                "errors" => read::field(&mut map, &mut errors, "errors"),
-                "error" => read::field(&mut map, &mut error, "error"),
-                "result" => read::field(&mut map, &mut result, "result"),
-                "violations" => read::field(&mut map, &mut violations, "violations"),
-                "check" => read::field(&mut map, &mut check, "check"),
-                "to_json" => read::field(&mut map, &mut to_json, "to_json"),
-                "parse" => read::field(&mut map, &mut parse, "parse"),
-                "ok" => read::field(&mut map, &mut ok, "ok"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        required { type_ = "type", errors = "errors" }
+        optional {
+            status = "status", error = "error", result = "result", violations = "violations",
+            check = "check", to_json = "to_json", parse = "parse", ok = "ok",
         }
-        let due = [("type", r#type.is_some()), ("errors", errors.is_some())];
-        let (Some(r#type), Some(errors)) = (r#type, errors) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            r#type,
-            status,
-            errors,
-            error,
-            result,
-            violations,
-            check,
-            to_json,
-            parse,
-            ok,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &self.r#type);
-        members.optional("status", &self.status);
-        members.entry("errors", &self.errors);
-        members.optional("error", &self.error);
-        members.optional("result", &self.result);
-        members.optional("violations", &self.violations);
-        members.optional("check", &self.check);
-        members.optional("to_json", &self.to_json);
-        members.optional("parse", &self.parse);
-        members.optional("ok", &self.ok);
-        members.rest(&self.extra);
-        members.end()
+        nested { errors = "errors", error = "error" }
+        extra undeclared
     }
 }
 
@@ -192,13 +102,5 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| !value.is_empty()))
             && self.check.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("errors"), &self.errors);
-        if let Some(value) = &self.error {
-            value.report_undeclared(&at.key("error"), found);
-        }
     }
 }

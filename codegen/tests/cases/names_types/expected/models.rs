@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, json::Kind,
-    read::{self, FromMap, Key, Read, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `ContractValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/contract`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContractValue {
     /// `json`
     pub json: Option<String>,
@@ -25,102 +19,30 @@ pub struct ContractValue {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ContractValue {
-    const EXPECTING: &'static str = "an object (ContractValue)";
+::contract_runtime::object! { ContractValue { optional { json = "json" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut json = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "json" => read::field(&mut map, &mut json, "json"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { json, extra })
+::contract_runtime::builder! {
+    ContractValue ContractValueBuilder {
+        optional { json: one String = "json" }
     }
 }
 
-::contract_runtime::read_object!(ContractValue);
-
-impl Serialize for ContractValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("json", &self.json);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ContractValue {
-    /// Starts a builder: set the members, then [`build`](ContractValueBuilder::build).
-    pub fn builder() -> ContractValueBuilder {
-        ContractValueBuilder::default()
-    }
-}
-
-/// Builds a [`ContractValue`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ContractValueBuilder {
-    json: Option<String>,
-    extra: Map<Json>,
-}
-
-impl ContractValueBuilder {
-    /// `json`
-    pub fn json(mut self, value: impl Into<String>) -> Self {
-        self.json = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ContractValue, Violations> {
-        let value = ContractValue {
-            json: self.json,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for ContractValue {
-    const VALIDATOR: Validator = schemas::validator(25);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(ContractValue = schemas::validator(25));
 
 /// `DefaultValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/default`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefaultValue(pub(super) Number);
 
 ::contract_runtime::number_newtype!(DefaultValue);
 
-impl Contract for DefaultValue {
-    const VALIDATOR: Validator = schemas::validator(40);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(DefaultValue = schemas::validator(40));
 
 /// `Error` of the contract.
 ///
 /// Schema: `input.json#/$defs/error`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
     /// `error`
     pub error: Option<String>,
@@ -128,102 +50,26 @@ pub struct Error {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Error {
-    const EXPECTING: &'static str = "an object (Error)";
+::contract_runtime::object! { Error { optional { error = "error" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut error = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "error" => read::field(&mut map, &mut error, "error"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { error, extra })
-    }
-}
+::contract_runtime::builder! { Error ErrorBuilder { optional { error: one String = "error" } } }
 
-::contract_runtime::read_object!(Error);
-
-impl Serialize for Error {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("error", &self.error);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Error {
-    /// Starts a builder: set the members, then [`build`](ErrorBuilder::build).
-    pub fn builder() -> ErrorBuilder {
-        ErrorBuilder::default()
-    }
-}
-
-/// Builds a [`Error`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ErrorBuilder {
-    error: Option<String>,
-    extra: Map<Json>,
-}
-
-impl ErrorBuilder {
-    /// `error`
-    pub fn error(mut self, value: impl Into<String>) -> Self {
-        self.error = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Error, Violations> {
-        let value = Error {
-            error: self.error,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for Error {
-    const VALIDATOR: Validator = schemas::validator(47);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Error = schemas::validator(47));
 
 /// `FromValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/from`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FromValue(pub Vec<String>);
 
 ::contract_runtime::wrapper!(FromValue, Vec < String >);
 
-impl Contract for FromValue {
-    const VALIDATOR: Validator = schemas::validator(41);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(FromValue = schemas::validator(41));
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `option`
     pub option: Option<OptionValue>,
@@ -271,310 +117,40 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut option = None;
-        let mut string = None;
-        let mut contract = None;
-        let mut kind = None;
-        let mut path = None;
-        let mut tag = None;
-        let mut key_slot = None;
-        let mut read = None;
-        let mut serialize = None;
-        let mut default = None;
-        let mut from = None;
-        let mut validator = None;
-        let mut undeclared = None;
-        let mut error = None;
-        let mut violations = None;
-        let mut lower_stock_lot = None;
-        let mut stock_lot = None;
-        let mut input = None;
-        let mut input_stock_lot = None;
-        let mut digit = None;
-        let mut map_slot = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "option" => read::field(&mut map, &mut option, "option"),
-                "string" => read::field(&mut map, &mut string, "string"),
-                "contract" => read::field(&mut map, &mut contract, "contract"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "path" => read::field(&mut map, &mut path, "path"),
-                "tag" => read::field(&mut map, &mut tag, "tag"),
-                "key" => read::field(&mut map, &mut key_slot, "key"),
-                "read" => read::field(&mut map, &mut read, "read"),
-                "serialize" => read::field(&mut map, &mut serialize, "serialize"),
-                "default" => read::field(&mut map, &mut default, "default"),
-                "from" => read::field(&mut map, &mut from, "from"),
-                "validator" => read::field(&mut map, &mut validator, "validator"),
-                "undeclared" => read::field(&mut map, &mut undeclared, "undeclared"),
-                "error" => read::field(&mut map, &mut error, "error"),
-                "violations" => read::field(&mut map, &mut violations, "violations"),
-                "stock_lot" => read::field(&mut map, &mut lower_stock_lot, "stock_lot"),
-                "stockLot" => read::field(&mut map, &mut stock_lot, "stockLot"),
-                "input" => read::field(&mut map, &mut input, "input"),
-                "inputStockLot" => {
-                    read::field(&mut map, &mut input_stock_lot, "inputStockLot")
-                }
-                "digit" => read::field(&mut map, &mut digit, "digit"),
-                "map" => read::field(&mut map, &mut map_slot, "map"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            option = "option", string = "string", contract = "contract", kind = "kind",
+            path = "path", tag = "tag", key = "key", read = "read", serialize = "serialize",
+            default = "default", from = "from", validator = "validator", undeclared = "undeclared",
+            error = "error", violations = "violations", lower_stock_lot = "stock_lot",
+            stock_lot = "stockLot", input = "input", input_stock_lot = "inputStockLot",
+            digit = "digit", map = "map",
         }
-        Ok(Self {
-            option,
-            string,
-            contract,
-            kind,
-            path,
-            tag,
-            key: key_slot,
-            read,
-            serialize,
-            default,
-            from,
-            validator,
-            undeclared,
-            error,
-            violations,
-            lower_stock_lot,
-            stock_lot,
-            input,
-            input_stock_lot,
-            digit,
-            map: map_slot,
-            extra,
-        })
+        nested {
+            contract = "contract", tag = "tag", serialize = "serialize", validator = "validator",
+            undeclared = "undeclared", error = "error", input_stock_lot = "inputStockLot",
+        }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("option", &self.option);
-        members.optional("string", &self.string);
-        members.optional("contract", &self.contract);
-        members.optional("kind", &self.kind);
-        members.optional("path", &self.path);
-        members.optional("tag", &self.tag);
-        members.optional("key", &self.key);
-        members.optional("read", &self.read);
-        members.optional("serialize", &self.serialize);
-        members.optional("default", &self.default);
-        members.optional("from", &self.from);
-        members.optional("validator", &self.validator);
-        members.optional("undeclared", &self.undeclared);
-        members.optional("error", &self.error);
-        members.optional("violations", &self.violations);
-        members.optional("stock_lot", &self.lower_stock_lot);
-        members.optional("stockLot", &self.stock_lot);
-        members.optional("input", &self.input);
-        members.optional("inputStockLot", &self.input_stock_lot);
-        members.optional("digit", &self.digit);
-        members.optional("map", &self.map);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Input {
-    /// Starts a builder: set the members, then [`build`](InputBuilder::build).
-    pub fn builder() -> InputBuilder {
-        <InputBuilder as Default>::default()
-    }
-}
-
-/// Builds a [`Input`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilder {
-    option: Option<OptionValue>,
-    string: Option<StringValue>,
-    contract: Option<ContractValue>,
-    kind: Option<KindValue>,
-    path: Option<PathValue>,
-    tag: Option<TagValue>,
-    key: Option<KeyValue>,
-    read: Option<ReadValue>,
-    serialize: Option<SerializeValue>,
-    default: Option<DefaultValue>,
-    from: Option<FromValue>,
-    validator: Option<ValidatorValue>,
-    undeclared: Option<UndeclaredValue>,
-    error: Option<Error>,
-    violations: Option<ViolationsValue>,
-    lower_stock_lot: Option<InputStockLot2>,
-    stock_lot: Option<InputStockLot>,
-    input: Option<InputInput>,
-    input_stock_lot: Option<InputInputStockLot>,
-    digit: Option<N1st>,
-    map: Option<MapValue>,
-    extra: Map<Json>,
-}
-
-impl InputBuilder {
-    /// `option`
-    pub fn option(mut self, value: impl Into<OptionValue>) -> Self {
-        self.option = Some(value.into());
-        self
-    }
-
-    /// `string`
-    pub fn string(mut self, value: impl Into<StringValue>) -> Self {
-        self.string = Some(value.into());
-        self
-    }
-
-    /// `contract`
-    pub fn contract(mut self, value: impl Into<ContractValue>) -> Self {
-        self.contract = Some(value.into());
-        self
-    }
-
-    /// `kind`
-    pub fn kind(mut self, value: impl Into<KindValue>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// `path`
-    pub fn path(mut self, value: impl Into<PathValue>) -> Self {
-        self.path = Some(value.into());
-        self
-    }
-
-    /// `tag`
-    pub fn tag(mut self, value: impl Into<TagValue>) -> Self {
-        self.tag = Some(value.into());
-        self
-    }
-
-    /// `key`
-    pub fn key(mut self, value: impl Into<KeyValue>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-
-    /// `read`
-    pub fn read(mut self, value: impl Into<ReadValue>) -> Self {
-        self.read = Some(value.into());
-        self
-    }
-
-    /// `serialize`
-    pub fn serialize(mut self, value: impl Into<SerializeValue>) -> Self {
-        self.serialize = Some(value.into());
-        self
-    }
-
-    /// `default`
-    pub fn default(mut self, value: impl Into<DefaultValue>) -> Self {
-        self.default = Some(value.into());
-        self
-    }
-
-    /// `from`
-    pub fn from(mut self, value: impl Into<FromValue>) -> Self {
-        self.from = Some(value.into());
-        self
-    }
-
-    /// `validator`
-    pub fn validator(mut self, value: impl Into<ValidatorValue>) -> Self {
-        self.validator = Some(value.into());
-        self
-    }
-
-    /// `undeclared`
-    pub fn undeclared(mut self, value: impl Into<UndeclaredValue>) -> Self {
-        self.undeclared = Some(value.into());
-        self
-    }
-
-    /// `error`
-    pub fn error(mut self, value: impl Into<Error>) -> Self {
-        self.error = Some(value.into());
-        self
-    }
-
-    /// `violations`
-    pub fn violations(mut self, value: impl Into<ViolationsValue>) -> Self {
-        self.violations = Some(value.into());
-        self
-    }
-
-    /// `stock_lot`
-    pub fn lower_stock_lot(mut self, value: impl Into<InputStockLot2>) -> Self {
-        self.lower_stock_lot = Some(value.into());
-        self
-    }
-
-    /// `stockLot`
-    pub fn stock_lot(mut self, value: impl Into<InputStockLot>) -> Self {
-        self.stock_lot = Some(value.into());
-        self
-    }
-
-    /// `input`
-    pub fn input(mut self, value: impl Into<InputInput>) -> Self {
-        self.input = Some(value.into());
-        self
-    }
-
-    /// `inputStockLot`
-    pub fn input_stock_lot(mut self, value: impl Into<InputInputStockLot>) -> Self {
-        self.input_stock_lot = Some(value.into());
-        self
-    }
-
-    /// `digit`
-    pub fn digit(mut self, value: impl Into<N1st>) -> Self {
-        self.digit = Some(value.into());
-        self
-    }
-
-    /// `map`
-    pub fn map(mut self, value: impl Into<MapValue>) -> Self {
-        self.map = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Input, Violations> {
-        let value = Input {
-            option: self.option,
-            string: self.string,
-            contract: self.contract,
-            kind: self.kind,
-            path: self.path,
-            tag: self.tag,
-            key: self.key,
-            read: self.read,
-            serialize: self.serialize,
-            default: self.default,
-            from: self.from,
-            validator: self.validator,
-            undeclared: self.undeclared,
-            error: self.error,
-            violations: self.violations,
-            lower_stock_lot: self.lower_stock_lot,
-            stock_lot: self.stock_lot,
-            input: self.input,
-            input_stock_lot: self.input_stock_lot,
-            digit: self.digit,
-            map: self.map,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Input InputBuilder {
+        optional {
+            option: one OptionValue = "option", string: one StringValue = "string",
+            contract: one ContractValue = "contract", kind: one KindValue = "kind",
+            path: one PathValue = "path", tag: one TagValue = "tag", key: one KeyValue = "key",
+            read: one ReadValue = "read", serialize: one SerializeValue = "serialize",
+            default: one DefaultValue = "default", from: one FromValue = "from",
+            validator: one ValidatorValue = "validator",
+            undeclared: one UndeclaredValue = "undeclared", error: one Error = "error",
+            violations: one ViolationsValue = "violations",
+            lower_stock_lot: one InputStockLot2 = "stock_lot",
+            stock_lot: one InputStockLot = "stockLot", input: one InputInput = "input",
+            input_stock_lot: one InputInputStockLot = "inputStockLot", digit: one N1st = "digit",
+            map: one MapValue = "map",
+        }
     }
 }
 
@@ -583,58 +159,26 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.option.as_ref().is_none_or(|value| value.is_valid())
+            && self.string.as_ref().is_none_or(|value| value.is_valid())
             && self.tag.as_ref().is_none_or(|value| value.is_valid())
             && self.violations.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.contract {
-            value.report_undeclared(&at.key("contract"), found);
-        }
-        if let Some(value) = &self.tag {
-            value.report_undeclared(&at.key("tag"), found);
-        }
-        if let Some(value) = &self.serialize {
-            value.report_undeclared(&at.key("serialize"), found);
-        }
-        if let Some(value) = &self.validator {
-            value.report_undeclared(&at.key("validator"), found);
-        }
-        if let Some(value) = &self.undeclared {
-            value.report_undeclared(&at.key("undeclared"), found);
-        }
-        if let Some(value) = &self.error {
-            value.report_undeclared(&at.key("error"), found);
-        }
-        if let Some(value) = &self.input_stock_lot {
-            value.report_undeclared(&at.key("inputStockLot"), found);
-        }
     }
 }
 
 /// `InputInput` of the contract.
 ///
 /// Schema: `input.json#/$defs/input`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InputInput(pub(super) String);
 
 ::contract_runtime::string_newtype!(InputInput);
 
-impl Contract for InputInput {
-    const VALIDATOR: Validator = schemas::validator(52);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(InputInput = schemas::validator(52));
 
 /// `InputInputStockLot` of the contract.
 ///
 /// Schema: `input.json#/properties/inputStockLot`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInputStockLot {
     /// `a`
     pub a: Option<i64>,
@@ -642,231 +186,90 @@ pub struct InputInputStockLot {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputInputStockLot {
-    const EXPECTING: &'static str = "an object (InputInputStockLot)";
+::contract_runtime::object! { InputInputStockLot { optional { a = "a" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
+::contract_runtime::builder! {
+    InputInputStockLot InputInputStockLotBuilder {
+        optional { a: one i64 = "a" }
     }
 }
 
-::contract_runtime::read_object!(InputInputStockLot);
-
-impl Serialize for InputInputStockLot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl InputInputStockLot {
-    /// Starts a builder: set the members, then [`build`](InputInputStockLotBuilder::build).
-    pub fn builder() -> InputInputStockLotBuilder {
-        InputInputStockLotBuilder::default()
-    }
-}
-
-/// Builds a [`InputInputStockLot`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputInputStockLotBuilder {
-    a: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl InputInputStockLotBuilder {
-    /// `a`
-    pub fn a(mut self, value: impl Into<i64>) -> Self {
-        self.a = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InputInputStockLot, Violations> {
-        let value = InputInputStockLot {
-            a: self.a,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for InputInputStockLot {
-    const VALIDATOR: Validator = schemas::validator(19);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputInputStockLot = schemas::validator(19));
 
 /// `InputStockLot` of the contract.
 ///
 /// Schema: `input.json#/$defs/stockLot`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct InputStockLot(pub(super) i64);
 
 ::contract_runtime::int_newtype!(InputStockLot, i64);
 
-impl Contract for InputStockLot {
-    const VALIDATOR: Validator = schemas::validator(51);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(InputStockLot = schemas::validator(51));
 
 /// `InputStockLot2` of the contract.
 ///
 /// Schema: `input.json#/$defs/stock_lot`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InputStockLot2(pub(super) String);
 
 ::contract_runtime::string_newtype!(InputStockLot2);
 
-impl Contract for InputStockLot2 {
-    const VALIDATOR: Validator = schemas::validator(50);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(InputStockLot2 = schemas::validator(50));
 
 /// `KeyValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/key`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct KeyValue(pub(super) i64);
 
 ::contract_runtime::int_newtype!(KeyValue, i64);
 
-impl Contract for KeyValue {
-    const VALIDATOR: Validator = schemas::validator(36);
+::contract_runtime::contract!(KeyValue = schemas::validator(36));
 
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `KindValue` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KindValue {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for KindValue {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `KindValue` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/kind`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum KindValue {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-::contract_runtime::deserialize_by_read!(KindValue);
+::contract_runtime::variants! { KindValue { from { Integer(i64), Text(String) } } }
 
-impl Serialize for KindValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<i64> for KindValue {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for KindValue {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl Contract for KindValue {
-    const VALIDATOR: Validator = schemas::validator(27);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(KindValue = schemas::validator(27));
 
 /// `MapValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/map`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapValue(pub Map<String>);
 
-::contract_runtime::wrapper!(MapValue, Map < String >);
+::contract_runtime::wrapper!(MapValue, Map < String >, members);
 
-impl Contract for MapValue {
-    const VALIDATOR: Validator = schemas::validator(54);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(MapValue = schemas::validator(54));
 
 /// `N1st` of the contract.
 ///
 /// Schema: `input.json#/$defs/1st`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct N1st(pub(super) String);
 
 ::contract_runtime::string_newtype!(N1st);
 
-impl Contract for N1st {
-    const VALIDATOR: Validator = schemas::validator(53);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(N1st = schemas::validator(53));
 
 /// `OptionValue` of the contract.
 ///
 /// Limits: at least 1 character.
 ///
 /// Schema: `input.json#/$defs/option`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OptionValue(pub(super) String);
 
 impl OptionValue {
@@ -882,50 +285,32 @@ impl Contract for OptionValue {
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `PathValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/path`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PathValue(pub(super) String);
 
 ::contract_runtime::string_newtype!(PathValue);
 
-impl Contract for PathValue {
-    const VALIDATOR: Validator = schemas::validator(28);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(PathValue = schemas::validator(28));
 
 /// `ReadValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/read`.
-#[derive(Clone, Copy, Eq, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy)]
 pub struct ReadValue(pub bool);
 
 ::contract_runtime::wrapper!(ReadValue, bool);
 
-impl Contract for ReadValue {
-    const VALIDATOR: Validator = schemas::validator(37);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(ReadValue = schemas::validator(37));
 
 /// `SerializeValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/serialize`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SerializeValue {
     /// `serializer`
     pub serializer: Option<String>,
@@ -933,180 +318,56 @@ pub struct SerializeValue {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for SerializeValue {
-    const EXPECTING: &'static str = "an object (SerializeValue)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut serializer = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "serializer" => read::field(&mut map, &mut serializer, "serializer"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { serializer, extra })
+::contract_runtime::object! {
+    SerializeValue {
+        optional { serializer = "serializer" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(SerializeValue);
-
-impl Serialize for SerializeValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("serializer", &self.serializer);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    SerializeValue SerializeValueBuilder {
+        optional { serializer: one String = "serializer" }
     }
 }
 
-impl SerializeValue {
-    /// Starts a builder: set the members, then [`build`](SerializeValueBuilder::build).
-    pub fn builder() -> SerializeValueBuilder {
-        SerializeValueBuilder::default()
-    }
-}
+::contract_runtime::contract!(SerializeValue = schemas::validator(38));
 
-/// Builds a [`SerializeValue`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct SerializeValueBuilder {
-    serializer: Option<String>,
-    extra: Map<Json>,
-}
-
-impl SerializeValueBuilder {
-    /// `serializer`
-    pub fn serializer(mut self, value: impl Into<String>) -> Self {
-        self.serializer = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::open_enum! {
+    /// `StringValue` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<SerializeValue, Violations> {
-        let value = SerializeValue {
-            serializer: self.serializer,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/$defs/string`.
+    pub enum StringValue {
+        A = "a",
+        B = "b",
     }
 }
-
-impl Contract for SerializeValue {
-    const VALIDATOR: Validator = schemas::validator(38);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `StringValue` of the contract.
-///
-/// Schema: `input.json#/$defs/string`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StringValue {
-    /// `a`
-    A,
-    /// `b`
-    B,
-}
-
-impl StringValue {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::A, Self::B];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::A => "a",
-            Self::B => "b",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "a" => Self::A,
-                "b" => Self::B,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(StringValue);
 
 impl Contract for StringValue {
     const VALIDATOR: Validator = schemas::validator(24);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `TagValue` of the contract.
-///
-/// Schema: `input.json#/$defs/tag`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum TagValue {
-    /// `tag` is `"x"`.
-    X(TagValueX),
-    /// `tag` is `"y"`.
-    Y(TagValueY),
-}
-
-impl<'de> FromMap<'de> for TagValue {
-    const EXPECTING: &'static str = "an object (TagValue)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "tag",
-            |tag, rest| match tag {
-                Tag::Text("x") => FromMap::from_map(rest.with_tag()).map(Self::X),
-                Tag::Text("y") => FromMap::from_map(rest.with_tag()).map(Self::Y),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+        self.is_known()
     }
 }
 
-::contract_runtime::read_object!(TagValue);
-
-impl Serialize for TagValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::X(value) => value.serialize(serializer),
-            Self::Y(value) => value.serialize(serializer),
-        }
+::contract_runtime::open_union! {
+    #[tag = "tag"]
+    /// `TagValue` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/tag`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum TagValue {
+        X(TagValueX) = "x",
+        Y(TagValueY) = "y",
     }
 }
 
-impl From<TagValueX> for TagValue {
-    fn from(value: TagValueX) -> Self {
-        Self::X(value)
-    }
-}
-
-impl From<TagValueY> for TagValue {
-    fn from(value: TagValueY) -> Self {
-        Self::Y(value)
-    }
-}
+::contract_runtime::variants! { TagValue { from { X(TagValueX), Y(TagValueY) } nested { X, Y } } }
 
 impl Contract for TagValue {
     const VALIDATOR: Validator = schemas::validator(29);
@@ -1115,13 +376,7 @@ impl Contract for TagValue {
         match self {
             Self::X(value) => value.is_valid(),
             Self::Y(_) => true,
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::X(value) => value.report_undeclared(at, found),
-            Self::Y(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(29).is_valid(value),
         }
     }
 }
@@ -1129,7 +384,7 @@ impl Contract for TagValue {
 /// `TagValueX` of the contract.
 ///
 /// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TagValueX {
     /// `rest`
     pub rest: Option<String>,
@@ -1141,82 +396,17 @@ pub struct TagValueX {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for TagValueX {
-    const EXPECTING: &'static str = "an object (TagValueX)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut tag = None;
-        let mut rest = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "tag" => read::constant(&mut map, &mut tag, "tag", &"x"),
-                "rest" => read::field(&mut map, &mut rest, "rest"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(tag, "tag")?;
-        Ok(Self { rest, value, extra })
+::contract_runtime::object! {
+    TagValueX {
+        tag { tag = "tag" is "x" }
+        optional { rest = "rest", value = "value" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(TagValueX);
-
-impl Serialize for TagValueX {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("tag", &"x");
-        members.optional("rest", &self.rest);
-        members.optional("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl TagValueX {
-    /// Starts a builder: set the members, then [`build`](TagValueXBuilder::build).
-    pub fn builder() -> TagValueXBuilder {
-        TagValueXBuilder::default()
-    }
-}
-
-/// Builds a [`TagValueX`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct TagValueXBuilder {
-    rest: Option<String>,
-    value: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl TagValueXBuilder {
-    /// `rest`
-    pub fn rest(mut self, value: impl Into<String>) -> Self {
-        self.rest = Some(value.into());
-        self
-    }
-
-    /// `value`
-    ///
-    /// Limits: at least 1.
-    pub fn value(mut self, value: impl Into<i64>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<TagValueX, Violations> {
-        let value = TagValueX {
-            rest: self.rest,
-            value: self.value,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    TagValueX TagValueXBuilder {
+        optional { rest: one String = "rest", value: one i64 = "value" }
     }
 }
 
@@ -1226,90 +416,27 @@ impl Contract for TagValueX {
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 1)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `TagValueY` of the contract.
 ///
 /// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TagValueY {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for TagValueY {
-    const EXPECTING: &'static str = "an object (TagValueY)";
+::contract_runtime::object! { TagValueY { tag { tag = "tag" is "y" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut tag = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "tag" => read::constant(&mut map, &mut tag, "tag", &"y"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(tag, "tag")?;
-        Ok(Self { extra })
-    }
-}
+::contract_runtime::builder! { TagValueY TagValueYBuilder {} }
 
-::contract_runtime::read_object!(TagValueY);
-
-impl Serialize for TagValueY {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("tag", &"y");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl TagValueY {
-    /// Starts a builder: set the members, then [`build`](TagValueYBuilder::build).
-    pub fn builder() -> TagValueYBuilder {
-        TagValueYBuilder::default()
-    }
-}
-
-/// Builds a [`TagValueY`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct TagValueYBuilder {
-    extra: Map<Json>,
-}
-
-impl TagValueYBuilder {
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<TagValueY, Violations> {
-        let value = TagValueY { extra: self.extra };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for TagValueY {
-    const VALIDATOR: Validator = schemas::validator(57);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(TagValueY = schemas::validator(57));
 
 /// `UndeclaredValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/undeclared`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UndeclaredValue {
     /// `a`
     pub a: Option<String>,
@@ -1317,84 +444,20 @@ pub struct UndeclaredValue {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for UndeclaredValue {
-    const EXPECTING: &'static str = "an object (UndeclaredValue)";
+::contract_runtime::object! { UndeclaredValue { optional { a = "a" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
+::contract_runtime::builder! {
+    UndeclaredValue UndeclaredValueBuilder {
+        optional { a: one String = "a" }
     }
 }
 
-::contract_runtime::read_object!(UndeclaredValue);
-
-impl Serialize for UndeclaredValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl UndeclaredValue {
-    /// Starts a builder: set the members, then [`build`](UndeclaredValueBuilder::build).
-    pub fn builder() -> UndeclaredValueBuilder {
-        UndeclaredValueBuilder::default()
-    }
-}
-
-/// Builds a [`UndeclaredValue`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct UndeclaredValueBuilder {
-    a: Option<String>,
-    extra: Map<Json>,
-}
-
-impl UndeclaredValueBuilder {
-    /// `a`
-    pub fn a(mut self, value: impl Into<String>) -> Self {
-        self.a = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<UndeclaredValue, Violations> {
-        let value = UndeclaredValue {
-            a: self.a,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for UndeclaredValue {
-    const VALIDATOR: Validator = schemas::validator(45);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(UndeclaredValue = schemas::validator(45));
 
 /// `ValidatorValue` of the contract.
 ///
 /// Schema: `input.json#/$defs/validator`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValidatorValue {
     /// `a`
     pub a: Option<String>,
@@ -1402,86 +465,22 @@ pub struct ValidatorValue {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ValidatorValue {
-    const EXPECTING: &'static str = "an object (ValidatorValue)";
+::contract_runtime::object! { ValidatorValue { optional { a = "a" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
+::contract_runtime::builder! {
+    ValidatorValue ValidatorValueBuilder {
+        optional { a: one String = "a" }
     }
 }
 
-::contract_runtime::read_object!(ValidatorValue);
-
-impl Serialize for ValidatorValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl ValidatorValue {
-    /// Starts a builder: set the members, then [`build`](ValidatorValueBuilder::build).
-    pub fn builder() -> ValidatorValueBuilder {
-        ValidatorValueBuilder::default()
-    }
-}
-
-/// Builds a [`ValidatorValue`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ValidatorValueBuilder {
-    a: Option<String>,
-    extra: Map<Json>,
-}
-
-impl ValidatorValueBuilder {
-    /// `a`
-    pub fn a(mut self, value: impl Into<String>) -> Self {
-        self.a = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<ValidatorValue, Violations> {
-        let value = ValidatorValue {
-            a: self.a,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for ValidatorValue {
-    const VALIDATOR: Validator = schemas::validator(43);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(ValidatorValue = schemas::validator(43));
 
 /// `ViolationsValue` of the contract.
 ///
 /// Limits: at most 4 characters.
 ///
 /// Schema: `input.json#/$defs/violations`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ViolationsValue(pub(super) String);
 
 impl ViolationsValue {
@@ -1497,6 +496,4 @@ impl Contract for ViolationsValue {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 4)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,24 +2,19 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Floor` of the contract.
 ///
 /// Schema: `input.json#/$defs/floor`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Floor(pub Json);
 
-::contract_runtime::wrapper!(Floor, Json);
+::contract_runtime::wrapper!(Floor, Json, members);
 
 impl Contract for Floor {
     const VALIDATOR: Validator = schemas::validator(10);
@@ -27,14 +22,12 @@ impl Contract for Floor {
     fn is_valid(&self) -> bool {
         schemas::validator(10).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `chain`
     pub chain: Option<Link>,
@@ -50,45 +43,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut chain = None;
-        let mut tower = None;
-        let mut list = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "chain" => read::field(&mut map, &mut chain, "chain"),
-                "tower" => read::field(&mut map, &mut tower, "tower"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            chain,
-            tower,
-            list,
-            name,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("chain", &self.chain);
-        members.optional("tower", &self.tower);
-        members.optional("list", &self.list);
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { chain = "chain", tower = "tower", list = "list", name = "name" }
+        extra undeclared
     }
 }
 
@@ -101,19 +59,15 @@ impl Contract for Input {
             && self.list.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| char_count_at_most(value, 3))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Link` of the contract.
 ///
 /// Schema: `input.json#/$defs/link`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link(pub Json);
 
-::contract_runtime::wrapper!(Link, Json);
+::contract_runtime::wrapper!(Link, Json, members);
 
 impl Contract for Link {
     const VALIDATOR: Validator = schemas::validator(5);
@@ -121,8 +75,6 @@ impl Contract for Link {
     fn is_valid(&self) -> bool {
         schemas::validator(5).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `List` of the contract.
@@ -130,10 +82,10 @@ impl Contract for Link {
 /// Limits: at least 1 entry.
 ///
 /// Schema: `input.json#/$defs/list`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List(pub Json);
 
-::contract_runtime::wrapper!(List, Json);
+::contract_runtime::wrapper!(List, Json, members);
 
 impl Contract for List {
     const VALIDATOR: Validator = schemas::validator(12);
@@ -141,17 +93,15 @@ impl Contract for List {
     fn is_valid(&self) -> bool {
         schemas::validator(12).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Tower` of the contract.
 ///
 /// Schema: `input.json#/$defs/tower`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tower(pub Json);
 
-::contract_runtime::wrapper!(Tower, Json);
+::contract_runtime::wrapper!(Tower, Json, members);
 
 impl Contract for Tower {
     const VALIDATOR: Validator = schemas::validator(8);
@@ -159,6 +109,4 @@ impl Contract for Tower {
     fn is_valid(&self) -> bool {
         schemas::validator(8).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_least,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `word`
     pub word: Option<String>,
@@ -32,49 +27,12 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut word = None;
-        let mut number = None;
-        let mut short = None;
-        let mut list = None;
-        let mut nothing = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "word" => read::field(&mut map, &mut word, "word"),
-                "number" => read::field(&mut map, &mut number, "number"),
-                "short" => read::field(&mut map, &mut short, "short"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "nothing" => read::field(&mut map, &mut nothing, "nothing"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            word = "word", number = "number", short = "short", list = "list", nothing = "nothing",
         }
-        Ok(Self {
-            word,
-            number,
-            short,
-            list,
-            nothing,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("word", &self.word);
-        members.optional("number", &self.number);
-        members.optional("short", &self.short);
-        members.optional("list", &self.list);
-        members.optional("nothing", &self.nothing);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -96,9 +54,5 @@ impl Contract for Input {
                 .nothing
                 .as_ref()
                 .is_none_or(|value| schemas::validator(11).is_valid(value))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `files`
     pub files: Option<Map<Nullable<InputFilesValue>>>,
@@ -23,40 +19,17 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut files = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "files" => read::field(&mut map, &mut files, "files"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { files, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("files", &self.files);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { files = "files" }
+        nested { files = "files" }
+        extra undeclared
     }
 }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.files
             .as_ref()
@@ -71,26 +44,12 @@ impl Contract for Input {
                     })
             })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.files {
-            {
-                let at = &at.key("files");
-                for (name, value) in value.iter() {
-                    if let Nullable::Value(value) = value {
-                        value.report_undeclared(&at.key(name), found);
-                    }
-                }
-            };
-        }
-    }
 }
 
 /// `InputFilesValue` of the contract.
 ///
 /// Schema: `input.json#/properties/files/additionalProperties`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputFilesValue {
     /// `content`
     pub content: Option<String>,
@@ -100,48 +59,17 @@ pub struct InputFilesValue {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputFilesValue {
-    const EXPECTING: &'static str = "an object (InputFilesValue)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut content = None;
-        let mut filename = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "content" => read::field(&mut map, &mut content, "content"),
-                "filename" => read::field(&mut map, &mut filename, "filename"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { content, filename, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputFilesValue);
-
-impl Serialize for InputFilesValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("content", &self.content);
-        members.optional("filename", &self.filename);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputFilesValue {
+        optional { content = "content", filename = "filename" }
+        extra undeclared
     }
 }
 
 impl Contract for InputFilesValue {
     const VALIDATOR: Validator = schemas::validator(2);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.content.is_some() || self.filename.is_some()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `any`
     pub any: Option<Number>,
@@ -33,45 +29,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut any = None;
-        let mut least = None;
-        let mut small = None;
-        let mut named = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "any" => read::field(&mut map, &mut any, "any"),
-                "least" => read::field(&mut map, &mut least, "least"),
-                "small" => read::field(&mut map, &mut small, "small"),
-                "named" => read::field(&mut map, &mut named, "named"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            any,
-            least,
-            small,
-            named,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("any", &self.any);
-        members.optional("least", &self.least);
-        members.optional("small", &self.small);
-        members.optional("named", &self.named);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { any = "any", least = "least", small = "small", named = "named" }
+        extra undeclared
     }
 }
 
@@ -87,10 +48,6 @@ impl Contract for Input {
             && self.small.as_ref().is_none_or(|value| *value >= 0 && *value <= 9)
             && self.named.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Serial` of the contract.
@@ -98,7 +55,7 @@ impl Contract for Input {
 /// Limits: more than 9223372036854775807.
 ///
 /// Schema: `input.json#/$defs/serial`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Serial(pub(super) Number);
 
 ::contract_runtime::number_newtype!(Serial);
@@ -109,6 +66,4 @@ impl Contract for Serial {
     fn is_valid(&self) -> bool {
         self.0.is_integer() && self.0 > Number::int(9223372036854775807)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,74 +2,39 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `edge`
     ///
     /// Limits: -1e400 to 123456789012345678901234567890.5.
     pub edge: Option<Number>,
     /// `one`
+    ///
+    /// Always `100000000000000000000`.
     pub one: Option<Number>,
     /// `few`
     pub few: Option<Number>,
     /// `unit`
+    ///
+    /// Always `10.0`.
     pub unit: Option<i64>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut edge = None;
-        let mut one = None;
-        let mut few = None;
-        let mut unit = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "edge" => read::field(&mut map, &mut edge, "edge"),
-                "one" => read::field(&mut map, &mut one, "one"),
-                "few" => read::field(&mut map, &mut few, "few"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            edge,
-            one,
-            few,
-            unit,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("edge", &self.edge);
-        members.optional("one", &self.one);
-        members.optional("few", &self.few);
-        members.optional("unit", &self.unit);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { edge = "edge", one = "one", few = "few", unit = "unit" }
+        extra undeclared
     }
 }
 
@@ -97,9 +62,5 @@ impl Contract for Input {
                     [Number::literal("1e100"), Number::decimal(1, 1), Number::int(0)]
                         .contains(value)
                 }) && self.unit.as_ref().is_none_or(|value| *value == 10)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,14 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Byte` of the contract.
@@ -17,7 +13,7 @@ use super::schemas;
 /// Limits: 0 to 255.
 ///
 /// Schema: `input.json#/$defs/byte`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Byte(pub(super) i64);
 
 impl Byte {
@@ -36,14 +32,12 @@ impl Contract for Byte {
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 255
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `open`
     ///
@@ -83,65 +77,14 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut open = None;
-        let mut closed = None;
-        let mut count = None;
-        let mut fraction = None;
-        let mut unsigned = None;
-        let mut exponent = None;
-        let mut below = None;
-        let mut huge = None;
-        let mut byte = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "open" => read::field(&mut map, &mut open, "open"),
-                "closed" => read::field(&mut map, &mut closed, "closed"),
-                "count" => read::field(&mut map, &mut count, "count"),
-                "fraction" => read::field(&mut map, &mut fraction, "fraction"),
-                "unsigned" => read::field(&mut map, &mut unsigned, "unsigned"),
-                "exponent" => read::field(&mut map, &mut exponent, "exponent"),
-                "below" => read::field(&mut map, &mut below, "below"),
-                "huge" => read::field(&mut map, &mut huge, "huge"),
-                "byte" => read::field(&mut map, &mut byte, "byte"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            open = "open", closed = "closed", count = "count", fraction = "fraction",
+            unsigned = "unsigned", exponent = "exponent", below = "below", huge = "huge",
+            byte = "byte",
         }
-        Ok(Self {
-            open,
-            closed,
-            count,
-            fraction,
-            unsigned,
-            exponent,
-            below,
-            huge,
-            byte,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("open", &self.open);
-        members.optional("closed", &self.closed);
-        members.optional("count", &self.count);
-        members.optional("fraction", &self.fraction);
-        members.optional("unsigned", &self.unsigned);
-        members.optional("exponent", &self.exponent);
-        members.optional("below", &self.below);
-        members.optional("huge", &self.huge);
-        members.optional("byte", &self.byte);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -171,9 +114,5 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     value.is_integer() && *value >= Number::literal("1e19")
                 }) && self.byte.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `price`
     ///
@@ -41,49 +37,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut price = None;
-        let mut tenth = None;
-        let mut step = None;
-        let mut half = None;
-        let mut big = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "price" => read::field(&mut map, &mut price, "price"),
-                "tenth" => read::field(&mut map, &mut tenth, "tenth"),
-                "step" => read::field(&mut map, &mut step, "step"),
-                "half" => read::field(&mut map, &mut half, "half"),
-                "big" => read::field(&mut map, &mut big, "big"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            price,
-            tenth,
-            step,
-            half,
-            big,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("price", &self.price);
-        members.optional("tenth", &self.tenth);
-        members.optional("step", &self.step);
-        members.optional("half", &self.half);
-        members.optional("big", &self.big);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { price = "price", tenth = "tenth", step = "step", half = "half", big = "big" }
+        extra undeclared
     }
 }
 
@@ -112,9 +69,5 @@ impl Contract for Input {
                 .big
                 .as_ref()
                 .is_none_or(|value| value.is_multiple_of(&Number::literal("1e-10")))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `least`
     ///
@@ -31,51 +27,16 @@ pub struct Input {
     pub most: Option<Number>,
     /// `word`
     ///
-    /// Limits: at least 1e19.
+    /// Limits: at least 1e19; format `int64`.
     pub word: Option<Number>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut least = None;
-        let mut unsigned = None;
-        let mut most = None;
-        let mut word = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "least" => read::field(&mut map, &mut least, "least"),
-                "unsigned" => read::field(&mut map, &mut unsigned, "unsigned"),
-                "most" => read::field(&mut map, &mut most, "most"),
-                "word" => read::field(&mut map, &mut word, "word"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            least,
-            unsigned,
-            most,
-            word,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("least", &self.least);
-        members.optional("unsigned", &self.unsigned);
-        members.optional("most", &self.most);
-        members.optional("word", &self.word);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { least = "least", unsigned = "unsigned", most = "most", word = "word" }
+        extra undeclared
     }
 }
 
@@ -100,9 +61,5 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     value.is_integer() && *value >= Number::literal("1e19")
                 })
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, json::Kind, read::{self, FromMap, Key, Read},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `count`
     ///
@@ -31,45 +27,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut count = None;
-        let mut list = None;
-        let mut kind = None;
-        let mut tag = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "count" => read::field(&mut map, &mut count, "count"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "tag" => read::field(&mut map, &mut tag, "tag"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            count,
-            list,
-            kind,
-            tag,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("count", &self.count);
-        members.optional("list", &self.list);
-        members.optional("kind", &self.kind);
-        members.optional("tag", &self.tag);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { count = "count", list = "list", kind = "kind", tag = "tag" }
+        extra undeclared
     }
 }
 
@@ -80,63 +41,22 @@ impl Contract for Input {
         self.count.as_ref().is_none_or(|value| *value <= 100)
             && self.tag.as_ref().is_none_or(|value| matches!(* value, 1 | 2))
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `InputKind` of the contract.
+    ///
+    /// Schema: `input.json#/properties/kind`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputKind {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-/// `InputKind` of the contract.
-///
-/// Schema: `input.json#/properties/kind`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputKind {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
+::contract_runtime::variants! { InputKind { from { Integer(i64), Text(String) } } }
 
-impl<'de> Read<'de> for InputKind {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(InputKind);
-
-impl Serialize for InputKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<i64> for InputKind {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for InputKind {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl Contract for InputKind {
-    const VALIDATOR: Validator = schemas::validator(4);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(InputKind = schemas::validator(4));

@@ -2,25 +2,20 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable, Number};
 use super::schemas;
 
 /// `Berth` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Berth`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berth {
     /// `id`
     ///
-    /// Limits: more than 0.
+    /// Limits: more than 0; format `int64`.
     pub id: i64,
     /// `depth`
     ///
@@ -37,66 +32,21 @@ pub struct Berth {
     /// `next`
     pub next: Option<Box<Berth>>,
     /// `image`
+    ///
+    /// Limits: format `byte`.
     pub image: Option<String>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Berth {
-    const EXPECTING: &'static str = "an object (Berth)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut depth = None;
-        let mut width = None;
-        let mut ship = None;
-        let mut state = None;
-        let mut next = None;
-        let mut image = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "depth" => read::field(&mut map, &mut depth, "depth"),
-                "width" => read::field(&mut map, &mut width, "width"),
-                "ship" => read::field(&mut map, &mut ship, "ship"),
-                "state" => read::field(&mut map, &mut state, "state"),
-                "next" => read::field(&mut map, &mut next, "next"),
-                "image" => read::field(&mut map, &mut image, "image"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Berth {
+        required { id = "id", ship = "ship" }
+        optional {
+            depth = "depth", width = "width", state = "state", next = "next", image = "image",
         }
-        let due = [("id", id.is_some()), ("ship", ship.is_some())];
-        let (Some(id), Some(ship)) = (id, ship) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            id,
-            depth,
-            width,
-            ship,
-            state,
-            next,
-            image,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Berth);
-
-impl Serialize for Berth {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("depth", &self.depth);
-        members.optional("width", &self.width);
-        members.entry("ship", &self.ship);
-        members.optional("state", &self.state);
-        members.optional("next", &self.next);
-        members.optional("image", &self.image);
-        members.rest(&self.extra);
-        members.end()
+        nested { ship = "ship", next = "next" }
+        extra undeclared
     }
 }
 
@@ -115,24 +65,21 @@ impl Contract for Berth {
             && match &self.ship {
                 Nullable::Null => true,
                 Nullable::Value(value) => char_count_at_most(&value.name, 5),
-            } && self.next.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Nullable::Value(value) = &self.ship {
-            value.report_undeclared(&at.key("ship"), found);
-        }
-        if let Some(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
+            }
+            && self
+                .state
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => value.is_known(),
+                }) && self.next.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
 /// `BerthShip` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Berth/properties/ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BerthShip {
     /// `name`
     ///
@@ -142,33 +89,7 @@ pub struct BerthShip {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BerthShip {
-    const EXPECTING: &'static str = "an object (BerthShip)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, extra })
-    }
-}
-
-::contract_runtime::read_object!(BerthShip);
-
-impl Serialize for BerthShip {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { BerthShip { required { name = "name" } extra undeclared } }
 
 impl Contract for BerthShip {
     const VALIDATOR: Validator = schemas::validator(7);
@@ -176,106 +97,37 @@ impl Contract for BerthShip {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 5)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
-/// `BerthState` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BerthState {
-    /// `FREE`
-    Free,
-    /// `TAKEN`
-    Taken,
-}
-
-impl BerthState {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Free, Self::Taken];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Free => "FREE",
-            Self::Taken => "TAKEN",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "FREE" => Self::Free,
-                "TAKEN" => Self::Taken,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `BerthState` of the contract.
+    ///
+    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
+    pub enum BerthState {
+        Free = "FREE",
+        Taken = "TAKEN",
     }
 }
-
-::contract_runtime::closed_enum!(BerthState);
 
 impl Contract for BerthState {
     const VALIDATOR: Validator = schemas::validator(9);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Problem` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Problem`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Problem {
-    const EXPECTING: &'static str = "an object (Problem)";
+::contract_runtime::object! { Problem { required { type_ = "type" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let r#type = read::required(r#type, "type")?;
-        Ok(Self { r#type, extra })
-    }
-}
-
-::contract_runtime::read_object!(Problem);
-
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &self.r#type);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(12);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Problem = schemas::validator(12));

@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, Undeclared, json::Kind,
-    read::{self, FromMap, Key, Read, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable, Number};
 use super::schemas;
 
 /// `Berth` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Berth`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berth {
     /// `id`
     pub id: i64,
@@ -41,69 +35,18 @@ pub struct Berth {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Berth {
-    const EXPECTING: &'static str = "an object (Berth)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut next = None;
-        let mut ship = None;
-        let mut guest = None;
-        let mut cargo = None;
-        let mut load = None;
-        let mut state = None;
-        let mut owner = None;
-        let mut named = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "next" => read::field(&mut map, &mut next, "next"),
-                "ship" => read::field(&mut map, &mut ship, "ship"),
-                "guest" => read::field(&mut map, &mut guest, "guest"),
-                "cargo" => read::field(&mut map, &mut cargo, "cargo"),
-                "load" => read::field(&mut map, &mut load, "load"),
-                "state" => read::field(&mut map, &mut state, "state"),
-                "owner" => read::field(&mut map, &mut owner, "owner"),
-                "named" => read::field(&mut map, &mut named, "named"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Berth {
+        required { id = "id", next = "next" }
+        optional {
+            ship = "ship", guest = "guest", cargo = "cargo", load = "load", state = "state",
+            owner = "owner", named = "named",
         }
-        let due = [("id", id.is_some()), ("next", next.is_some())];
-        let (Some(id), Some(next)) = (id, next) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            id,
-            next,
-            ship,
-            guest,
-            cargo,
-            load,
-            state,
-            owner,
-            named,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Berth);
-
-impl Serialize for Berth {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.entry("next", &self.next);
-        members.optional("ship", &self.ship);
-        members.optional("guest", &self.guest);
-        members.optional("cargo", &self.cargo);
-        members.optional("load", &self.load);
-        members.optional("state", &self.state);
-        members.optional("owner", &self.owner);
-        members.optional("named", &self.named);
-        members.rest(&self.extra);
-        members.end()
+        nested {
+            next = "next", ship = "ship", guest = "guest", cargo = "cargo", load = "load",
+            owner = "owner", named = "named",
+        }
+        extra undeclared
     }
 }
 
@@ -150,8 +93,18 @@ impl Contract for Berth {
                         match value {
                             BerthLoad::Bulk(value) => value.is_valid(),
                             BerthLoad::Boxes(value) => value.is_valid(),
+                            BerthLoad::Unknown(value) => {
+                                schemas::validator(11).is_valid(value)
+                            }
                         }
                     }
+                })
+            && self
+                .state
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => value.is_known(),
                 })
             && self
                 .owner
@@ -161,75 +114,26 @@ impl Contract for Berth {
                     Nullable::Value(value) => value.is_valid(),
                 }) && self.named.as_ref().is_none_or(|value| value.is_valid())
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Nullable::Value(value) = &self.next {
-            value.report_undeclared(&at.key("next"), found);
-        }
-        if let Some(Nullable::Value(value)) = &self.ship {
-            value.report_undeclared(&at.key("ship"), found);
-        }
-        if let Some(Nullable::Value(value)) = &self.guest {
-            value.report_undeclared(&at.key("guest"), found);
-        }
-        if let Some(Nullable::Value(value)) = &self.cargo {
-            value.report_undeclared(&at.key("cargo"), found);
-        }
-        if let Some(Nullable::Value(value)) = &self.load {
-            value.report_undeclared(&at.key("load"), found);
-        }
-        if let Some(Nullable::Value(value)) = &self.owner {
-            value.report_undeclared(&at.key("owner"), found);
-        }
-        if let Some(value) = &self.named {
-            value.report_undeclared(&at.key("named"), found);
-        }
+::contract_runtime::kinds! {
+    #[expected = "a string or an object"]
+    /// `BerthCargo` of the contract.
+    ///
+    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/cargo`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum BerthCargo {
+        /// The value is a string.
+        Text(String) = String,
+        /// The value is an object.
+        Object(Ship) = Object,
     }
 }
 
-/// `BerthCargo` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/cargo`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BerthCargo {
-    /// The value is a string.
-    Text(String),
-    /// The value is an object.
-    Object(Ship),
-}
-
-impl<'de> Read<'de> for BerthCargo {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::String => value.parse().map(Self::Text),
-            Kind::Object => value.parse().map(Self::Object),
-            _ => Err(value.unexpected("a string or an object")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(BerthCargo);
-
-impl Serialize for BerthCargo {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(value) => value.serialize(serializer),
-            Self::Object(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<String> for BerthCargo {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl From<Ship> for BerthCargo {
-    fn from(value: Ship) -> Self {
-        Self::Object(value)
+::contract_runtime::variants! {
+    BerthCargo {
+        from { Text(String), Object(Ship) }
+        nested { Object }
     }
 }
 
@@ -242,65 +146,28 @@ impl Contract for BerthCargo {
             Self::Object(value) => value.is_valid(),
         }
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        if let Self::Object(value) = self {
-            value.report_undeclared(at, found);
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `BerthLoad` of the contract.
+    ///
+    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/load`, `openapi.yaml#/components/schemas/Berth/properties/load`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum BerthLoad {
+        Bulk(Bulk) = "bulk",
+        Boxes(Boxes) = "boxes",
     }
 }
 
-/// `BerthLoad` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/load`, `openapi.yaml#/components/schemas/Berth/properties/load`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum BerthLoad {
-    /// `kind` is `"bulk"`.
-    Bulk(Bulk),
-    /// `kind` is `"boxes"`.
-    Boxes(Boxes),
-}
-
-impl<'de> FromMap<'de> for BerthLoad {
-    const EXPECTING: &'static str = "an object (BerthLoad)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("bulk") => FromMap::from_map(rest.with_tag()).map(Self::Bulk),
-                Tag::Text("boxes") => FromMap::from_map(rest.with_tag()).map(Self::Boxes),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(BerthLoad);
-
-impl Serialize for BerthLoad {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bulk(value) => value.serialize(serializer),
-            Self::Boxes(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Bulk> for BerthLoad {
-    fn from(value: Bulk) -> Self {
-        Self::Bulk(value)
-    }
-}
-
-impl From<Boxes> for BerthLoad {
-    fn from(value: Boxes) -> Self {
-        Self::Boxes(value)
+::contract_runtime::variants! {
+    BerthLoad {
+        from { Bulk(Bulk), Boxes(Boxes) }
+        nested { Bulk, Boxes }
     }
 }
 
@@ -311,68 +178,33 @@ impl Contract for BerthLoad {
         match self {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Bulk(value) => value.report_undeclared(at, found),
-            Self::Boxes(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(41).is_valid(value),
         }
     }
 }
 
-/// `BerthState` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BerthState {
-    /// `FREE`
-    Free,
-    /// `TAKEN`
-    Taken,
-}
-
-impl BerthState {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Free, Self::Taken];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Free => "FREE",
-            Self::Taken => "TAKEN",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "FREE" => Self::Free,
-                "TAKEN" => Self::Taken,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `BerthState` of the contract.
+    ///
+    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
+    pub enum BerthState {
+        Free = "FREE",
+        Taken = "TAKEN",
     }
 }
-
-::contract_runtime::closed_enum!(BerthState);
 
 impl Contract for BerthState {
     const VALIDATOR: Validator = schemas::validator(14);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Boxes` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Boxes`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// `count`
     ///
@@ -382,37 +214,11 @@ pub struct Boxes {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Boxes {
-    const EXPECTING: &'static str = "an object (Boxes)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut count = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"boxes"),
-                "count" => read::field(&mut map, &mut count, "count"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("count", count.is_some())];
-        let (Some(()), Some(count)) = (kind, count) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { count, extra })
-    }
-}
-
-::contract_runtime::read_object!(Boxes);
-
-impl Serialize for Boxes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"boxes");
-        members.entry("count", &self.count);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Boxes {
+        tag { kind = "kind" is "boxes" }
+        required { count = "count" }
+        extra undeclared
     }
 }
 
@@ -422,16 +228,12 @@ impl Contract for Boxes {
     fn is_valid(&self) -> bool {
         self.count >= 0
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Bulk` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Bulk`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bulk {
     /// `tons`
     ///
@@ -441,37 +243,11 @@ pub struct Bulk {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Bulk {
-    const EXPECTING: &'static str = "an object (Bulk)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut tons = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"bulk"),
-                "tons" => read::field(&mut map, &mut tons, "tons"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("tons", tons.is_some())];
-        let (Some(()), Some(tons)) = (kind, tons) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { tons, extra })
-    }
-}
-
-::contract_runtime::read_object!(Bulk);
-
-impl Serialize for Bulk {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"bulk");
-        members.entry("tons", &self.tons);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Bulk {
+        tag { kind = "kind" is "bulk" }
+        required { tons = "tons" }
+        extra undeclared
     }
 }
 
@@ -481,19 +257,15 @@ impl Contract for Bulk {
     fn is_valid(&self) -> bool {
         self.tons >= Number::int(0)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// A load, or none.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Maybe`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maybe(pub Nullable<MaybeValue>);
 
-::contract_runtime::wrapper!(Maybe, Nullable < MaybeValue >);
+::contract_runtime::wrapper!(Maybe, Nullable < MaybeValue >, nested);
 
 impl Contract for Maybe {
     const VALIDATOR: Validator = schemas::validator(28);
@@ -505,69 +277,33 @@ impl Contract for Maybe {
                 match value {
                     MaybeValue::Bulk(value) => value.is_valid(),
                     MaybeValue::Boxes(value) => value.is_valid(),
+                    MaybeValue::Unknown(value) => schemas::validator(28).is_valid(value),
                 }
             }
         }
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        if let Nullable::Value(value) = &self.0 {
-            value.report_undeclared(at, found);
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// A load, or none.
+    ///
+    /// Schema: `openapi.yaml#/components/schemas/Maybe`, `openapi.yaml#/components/schemas/Berth/properties/load`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum MaybeValue {
+        Bulk(Bulk) = "bulk",
+        Boxes(Boxes) = "boxes",
     }
 }
 
-/// A load, or none.
-///
-/// Schema: `openapi.yaml#/components/schemas/Maybe`, `openapi.yaml#/components/schemas/Maybe`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum MaybeValue {
-    /// `kind` is `"bulk"`.
-    Bulk(Bulk),
-    /// `kind` is `"boxes"`.
-    Boxes(Boxes),
-}
-
-impl<'de> FromMap<'de> for MaybeValue {
-    const EXPECTING: &'static str = "an object (MaybeValue)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("bulk") => FromMap::from_map(rest.with_tag()).map(Self::Bulk),
-                Tag::Text("boxes") => FromMap::from_map(rest.with_tag()).map(Self::Boxes),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(MaybeValue);
-
-impl Serialize for MaybeValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bulk(value) => value.serialize(serializer),
-            Self::Boxes(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Bulk> for MaybeValue {
-    fn from(value: Bulk) -> Self {
-        Self::Bulk(value)
-    }
-}
-
-impl From<Boxes> for MaybeValue {
-    fn from(value: Boxes) -> Self {
-        Self::Boxes(value)
+::contract_runtime::variants! {
+    MaybeValue {
+        from { Bulk(Bulk), Boxes(Boxes) }
+        nested { Bulk, Boxes }
     }
 }
 
@@ -578,13 +314,7 @@ impl Contract for MaybeValue {
         match self {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Bulk(value) => value.report_undeclared(at, found),
-            Self::Boxes(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(42).is_valid(value),
         }
     }
 }
@@ -592,7 +322,7 @@ impl Contract for MaybeValue {
 /// `Ship` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `name`
     ///
@@ -604,34 +334,11 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut flag = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "flag" => read::field(&mut map, &mut flag, "flag"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, flag, extra })
-    }
-}
-
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("flag", &self.flag);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Ship {
+        required { name = "name" }
+        optional { flag = "flag" }
+        extra undeclared
     }
 }
 
@@ -640,9 +347,5 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 5)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

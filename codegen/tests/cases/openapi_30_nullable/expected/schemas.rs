@@ -61,7 +61,7 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[SchemaId(29), SchemaId(30)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
         Schema { resource: 0, location: "/components/schemas/Maybe/nullable", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: 0, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(37)])] },
-        Schema { resource: 0, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[SchemaId(28), SchemaId(39)])] },
+        Schema { resource: 0, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[SchemaId(28), SchemaId(37)])] },
     ],
     resources: &[
         Resource { uri: "file:///openapi.yaml", dynamic_anchors: &[] },

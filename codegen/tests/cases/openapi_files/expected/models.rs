@@ -2,15 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `AB` of the contract.
@@ -18,7 +13,7 @@ use super::schemas;
 /// Limits: 1 to 8 characters.
 ///
 /// Schema: `text.json#/$defs/a~1b~0%`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AB(pub(super) String);
 
 impl AB {
@@ -37,14 +32,12 @@ impl Contract for AB {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 8)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Hull` of the contract.
 ///
 /// Schema: `hull.yaml`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hull {
     /// `name`
     pub name: AB,
@@ -54,81 +47,18 @@ pub struct Hull {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Hull {
-    const EXPECTING: &'static str = "an object (Hull)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut spare = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "spare" => read::field(&mut map, &mut spare, "spare"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, spare, extra })
+::contract_runtime::object! {
+    Hull {
+        required { name = "name" }
+        optional { spare = "spare" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Hull);
-
-impl Serialize for Hull {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("spare", &self.spare);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Hull {
-    /// Starts a builder: set the members, then [`build`](HullBuilder::build).
-    pub fn builder() -> HullBuilder {
-        HullBuilder::default()
-    }
-}
-
-/// Builds a [`Hull`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct HullBuilder {
-    name: Option<AB>,
-    spare: Option<Nullable<String>>,
-    extra: Map<Json>,
-}
-
-impl HullBuilder {
-    /// `name`
-    pub fn name(mut self, value: impl Into<AB>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// `spare`
-    pub fn spare(mut self, value: impl Into<Nullable<String>>) -> Self {
-        self.spare = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Hull, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(Hull::VALIDATOR, &given));
-        };
-        let value = Hull {
-            name,
-            spare: self.spare,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Hull HullBuilder {
+        required { name: one AB = "name" }
+        optional { spare: one Nullable<String> = "spare" }
     }
 }
 
@@ -138,10 +68,6 @@ impl Contract for Hull {
     fn is_valid(&self) -> bool {
         self.name.is_valid()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Limit` of the contract.
@@ -149,7 +75,7 @@ impl Contract for Hull {
 /// Limits: at most 100; more than 0.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Limit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Limit(pub(super) i64);
 
 impl Limit {
@@ -165,14 +91,12 @@ impl Contract for Limit {
     fn is_valid(&self) -> bool {
         self.0 >= 1 && self.0 <= 100
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Page` of the contract.
 ///
 /// Schema: `page.schema.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Page {
     /// `items`
     ///
@@ -184,34 +108,12 @@ pub struct Page {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Page {
-    const EXPECTING: &'static str = "an object (Page)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut limit = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "limit" => read::field(&mut map, &mut limit, "limit"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let items = read::required(items, "items")?;
-        Ok(Self { items, limit, extra })
-    }
-}
-
-::contract_runtime::read_object!(Page);
-
-impl Serialize for Page {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.optional("limit", &self.limit);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Page {
+        required { items = "items" }
+        optional { limit = "limit" }
+        nested { items = "items" }
+        extra undeclared
     }
 }
 
@@ -222,20 +124,15 @@ impl Contract for Page {
         self.items.len() <= 2 && self.items.iter().all(|value| value.is_valid())
             && self.limit.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
 }
 
 /// `Text` of the contract.
 ///
 /// Schema: `text.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Text(pub Json);
 
-::contract_runtime::wrapper!(Text, Json);
+::contract_runtime::wrapper!(Text, Json, members);
 
 impl Contract for Text {
     const VALIDATOR: Validator = schemas::validator(5);
@@ -243,6 +140,4 @@ impl Contract for Text {
     fn is_valid(&self) -> bool {
         schemas::validator(5).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

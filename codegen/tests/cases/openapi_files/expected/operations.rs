@@ -82,72 +82,13 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
 
-/// The operations, by `operationId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationId {
-    /// `GET /hulls`
-    ListHulls,
-    /// `POST /hulls`
-    AddHull,
-}
-
-impl OperationId {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::ListHulls, Self::AddHull];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ListHulls => "listHulls",
-            Self::AddHull => "addHull",
-        }
-    }
-}
-
-impl ::std::str::FromStr for OperationId {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "listHulls" => Ok(Self::ListHulls),
-            "addHull" => Ok(Self::AddHull),
-            _ => Err(::contract_runtime::contract::UnknownValue("OperationId")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for OperationId {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for OperationId {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for OperationId {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for OperationId {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The operations, by `operationId`.
+    pub enum OperationId {
+        /// `GET /hulls`
+        ListHulls = "listHulls",
+        /// `POST /hulls`
+        AddHull = "addHull",
     }
 }
 

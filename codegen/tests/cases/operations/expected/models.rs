@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `NewShip` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/NewShip`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewShip {
     /// `name`
     ///
@@ -28,83 +23,18 @@ pub struct NewShip {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for NewShip {
-    const EXPECTING: &'static str = "an object (NewShip)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut hull = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "hull" => read::field(&mut map, &mut hull, "hull"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, hull, extra })
+::contract_runtime::object! {
+    NewShip {
+        required { name = "name" }
+        optional { hull = "hull" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(NewShip);
-
-impl Serialize for NewShip {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("hull", &self.hull);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl NewShip {
-    /// Starts a builder: set the members, then [`build`](NewShipBuilder::build).
-    pub fn builder() -> NewShipBuilder {
-        NewShipBuilder::default()
-    }
-}
-
-/// Builds a [`NewShip`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct NewShipBuilder {
-    name: Option<String>,
-    hull: Option<NewShipHull>,
-    extra: Map<Json>,
-}
-
-impl NewShipBuilder {
-    /// `name`
-    ///
-    /// Limits: at least 1 character.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// `hull`
-    pub fn hull(mut self, value: impl Into<NewShipHull>) -> Self {
-        self.hull = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<NewShip, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(NewShip::VALIDATOR, &given));
-        };
-        let value = NewShip {
-            name,
-            hull: self.hull,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    NewShip NewShipBuilder {
+        required { name: one String = "name" }
+        optional { hull: one NewShipHull = "hull" }
     }
 }
 
@@ -112,72 +42,36 @@ impl Contract for NewShip {
     const VALIDATOR: Validator = schemas::validator(12);
 
     fn is_valid(&self) -> bool {
-        !self.name.is_empty()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `NewShipHull` of the contract.
-///
-/// Schema: `input.json#/components/schemas/NewShip/properties/hull`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NewShipHull {
-    /// `S`
-    S,
-    /// `M`
-    M,
-    /// `L`
-    L,
-}
-
-impl NewShipHull {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::S, Self::M, Self::L];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::S => "S",
-            Self::M => "M",
-            Self::L => "L",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "S" => Self::S,
-                "M" => Self::M,
-                "L" => Self::L,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `NewShipHull` of the contract.
+    ///
+    /// Schema: `input.json#/components/schemas/NewShip/properties/hull`.
+    pub enum NewShipHull {
+        S = "S",
+        M = "M",
+        L = "L",
     }
 }
-
-::contract_runtime::closed_enum!(NewShipHull);
 
 impl Contract for NewShipHull {
     const VALIDATOR: Validator = schemas::validator(14);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Problem` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Problem`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `status`
     ///
     /// Limits: 400 to 599.
@@ -190,49 +84,12 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Problem {
-    const EXPECTING: &'static str = "an object (Problem)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut status = None;
-        let mut code = None;
-        let mut errors = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type"),
-                "status" => read::field(&mut map, &mut status, "status"),
-                "code" => read::field(&mut map, &mut code, "code"),
-                "errors" => read::field(&mut map, &mut errors, "errors"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("type", r#type.is_some()), ("status", status.is_some())];
-        let (Some(r#type), Some(status)) = (r#type, status) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            r#type,
-            status,
-            code,
-            errors,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Problem);
-
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &self.r#type);
-        members.entry("status", &self.status);
-        members.optional("code", &self.code);
-        members.optional("errors", &self.errors);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Problem {
+        required { type_ = "type", status = "status" }
+        optional { code = "code", errors = "errors" }
+        nested { errors = "errors" }
+        extra undeclared
     }
 }
 
@@ -242,74 +99,23 @@ impl Contract for Problem {
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.errors {
-            found.elements(&at.key("errors"), value);
-        }
+::contract_runtime::open_enum! {
+    /// `ProblemCode` of the contract.
+    ///
+    /// Schema: `input.json#/components/schemas/Problem/properties/code`.
+    pub enum ProblemCode {
+        NotFound = "NOT_FOUND",
     }
 }
 
-/// `ProblemCode` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem/properties/code`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProblemCode {
-    /// `NOT_FOUND`
-    NotFound,
-    /// A value that this version of the contract does not list, as it came.
-    Unknown(String),
-}
-
-impl ProblemCode {
-    /// Every value that this version of the contract lists.
-    pub const KNOWN: &'static [Self] = &[Self::NotFound];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::NotFound => "NOT_FOUND",
-            Self::Unknown(text) => text,
-        }
-    }
-
-    /// The text of a value that this version of the contract does not list.
-    #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            Self::Unknown(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "NOT_FOUND" => Self::NotFound,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::open_enum!(ProblemCode);
-
-impl Contract for ProblemCode {
-    const VALIDATOR: Validator = schemas::validator(21);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(ProblemCode = schemas::validator(21));
 
 /// `ProblemErrorsItem` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Problem/properties/errors/items`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProblemErrorsItem {
     /// `pointer`
     pub pointer: Option<String>,
@@ -317,96 +123,31 @@ pub struct ProblemErrorsItem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ProblemErrorsItem {
-    const EXPECTING: &'static str = "an object (ProblemErrorsItem)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut pointer = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "pointer" => read::field(&mut map, &mut pointer, "pointer"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { pointer, extra })
+::contract_runtime::object! {
+    ProblemErrorsItem {
+        optional { pointer = "pointer" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(ProblemErrorsItem);
+::contract_runtime::contract!(ProblemErrorsItem = schemas::validator(25));
 
-impl Serialize for ProblemErrorsItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("pointer", &self.pointer);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::closed_enum! {
+    /// `ReadShipWithItem` of the contract.
+    ///
+    /// Schema: `input.json#/paths/~1ships~1{shipId}/get/parameters/2/schema/items`.
+    pub enum ReadShipWithItem {
+        Crew = "crew",
+        Cargo = "cargo",
     }
 }
 
-impl Contract for ProblemErrorsItem {
-    const VALIDATOR: Validator = schemas::validator(25);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `ReadShipWithItem` of the contract.
-///
-/// Schema: `input.json#/paths/~1ships~1{shipId}/get/parameters/2/schema/items`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReadShipWithItem {
-    /// `crew`
-    Crew,
-    /// `cargo`
-    Cargo,
-}
-
-impl ReadShipWithItem {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Crew, Self::Cargo];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Crew => "crew",
-            Self::Cargo => "cargo",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "crew" => Self::Crew,
-                "cargo" => Self::Cargo,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(ReadShipWithItem);
-
-impl Contract for ReadShipWithItem {
-    const VALIDATOR: Validator = schemas::validator(4);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(ReadShipWithItem = schemas::validator(4));
 
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `name`
     ///
@@ -420,40 +161,11 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut hull = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "hull" => read::field(&mut map, &mut hull, "hull"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("name", name.is_some()), ("id", id.is_some())];
-        let (Some(name), Some(id)) = (name, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { name, hull, id, extra })
-    }
-}
-
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("hull", &self.hull);
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Ship {
+        required { name = "name", id = "id" }
+        optional { hull = "hull" }
+        extra undeclared
     }
 }
 
@@ -461,11 +173,8 @@ impl Contract for Ship {
     const VALIDATOR: Validator = schemas::validator(15);
 
     fn is_valid(&self) -> bool {
-        !self.name.is_empty() && self.id.is_valid()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
+            && self.id.is_valid()
     }
 }
 
@@ -474,7 +183,7 @@ impl Contract for Ship {
 /// Limits: 1 to 4 characters.
 ///
 /// Schema: `input.json#/components/schemas/ShipId`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShipId(pub(super) String);
 
 impl ShipId {
@@ -493,6 +202,4 @@ impl Contract for ShipId {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 4)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -177,78 +177,17 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 1, 0]);
 
-/// The operations, by `operationId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationId {
-    /// Reads a ship.
-    ///
-    /// `GET /ships/{shipId}`
-    ReadShip,
-    /// `DELETE /ships/{shipId}`
-    ScrapShip,
-    /// `POST /ships`
-    AddShip,
-}
-
-impl OperationId {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::ReadShip, Self::ScrapShip, Self::AddShip];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadShip => "readShip",
-            Self::ScrapShip => "scrapShip",
-            Self::AddShip => "addShip",
-        }
-    }
-}
-
-impl ::std::str::FromStr for OperationId {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "readShip" => Ok(Self::ReadShip),
-            "scrapShip" => Ok(Self::ScrapShip),
-            "addShip" => Ok(Self::AddShip),
-            _ => Err(::contract_runtime::contract::UnknownValue("OperationId")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for OperationId {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for OperationId {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for OperationId {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for OperationId {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The operations, by `operationId`.
+    pub enum OperationId {
+        /// Reads a ship.
+        ///
+        /// `GET /ships/{shipId}`
+        ReadShip = "readShip",
+        /// `DELETE /ships/{shipId}`
+        ScrapShip = "scrapShip",
+        /// `POST /ships`
+        AddShip = "addShip",
     }
 }
 
@@ -266,71 +205,12 @@ impl OperationId {
     }
 }
 
-/// The scopes that operations ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Read.
-    FleetRead,
-    /// Write.
-    FleetWrite,
-}
-
-impl Scope {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::FleetRead, Self::FleetWrite];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FleetRead => "fleet.read",
-            Self::FleetWrite => "fleet.write",
-        }
-    }
-}
-
-impl ::std::str::FromStr for Scope {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "fleet.read" => Ok(Self::FleetRead),
-            "fleet.write" => Ok(Self::FleetWrite),
-            _ => Err(::contract_runtime::contract::UnknownValue("Scope")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for Scope {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for Scope {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for Scope {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The scopes that operations ask for.
+    pub enum Scope {
+        /// Read.
+        FleetRead = "fleet.read",
+        /// Write.
+        FleetWrite = "fleet.write",
     }
 }

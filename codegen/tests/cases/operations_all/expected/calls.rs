@@ -23,7 +23,7 @@ pub struct Find {
     /// Query parameter `address`.
     pub address: Option<String>,
     /// Query parameter `where`.
-    pub r#where: Option<super::types::Filter>,
+    pub where_: Option<super::types::Filter>,
     /// Header `X-Parts`.
     pub x_parts: Option<Vec<String>>,
     /// Cookie `session`.
@@ -103,8 +103,8 @@ impl Find {
 
     /// Query parameter `where`.
     #[must_use]
-    pub fn r#where(mut self, r#where: super::types::Filter) -> Self {
-        self.r#where = Some(r#where);
+    pub fn where_(mut self, where_: super::types::Filter) -> Self {
+        self.where_ = Some(where_);
         self
     }
 

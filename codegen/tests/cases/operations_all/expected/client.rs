@@ -210,7 +210,7 @@ impl super::calls::FindCall {
             .argument(8, &options.sku)
             .argument(9, &options.workflow)
             .argument(10, &options.address)
-            .argument(11, &options.r#where)
+            .argument(11, &options.where_)
             .argument(12, &options.x_parts)
             .argument(13, &options.session)
             .argument(14, &options.seen)

@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, contract, json::Kind,
-    read::{self, FromMap, Key, Read},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Filter` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Filter`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// `name`
     pub name: Option<String>,
@@ -29,149 +23,39 @@ pub struct Filter {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Filter {
-    const EXPECTING: &'static str = "an object (Filter)";
+::contract_runtime::object! {
+    Filter {
+        optional { name = "name", ages = "ages", range = "range" }
+        nested { range = "range" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut ages = None;
-        let mut range = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "ages" => read::field(&mut map, &mut ages, "ages"),
-                "range" => read::field(&mut map, &mut range, "range"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    Filter FilterBuilder {
+        optional {
+            name: one String = "name", ages: list Vec<i64> = "ages", range: one Range = "range",
         }
-        Ok(Self { name, ages, range, extra })
     }
 }
 
-::contract_runtime::read_object!(Filter);
+::contract_runtime::contract!(Filter = schemas::validator(59));
 
-impl Serialize for Filter {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("name", &self.name);
-        members.optional("ages", &self.ages);
-        members.optional("range", &self.range);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Filter {
-    /// Starts a builder: set the members, then [`build`](FilterBuilder::build).
-    pub fn builder() -> FilterBuilder {
-        FilterBuilder::default()
-    }
-}
-
-/// Builds a [`Filter`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct FilterBuilder {
-    name: Option<String>,
-    ages: Option<Vec<i64>>,
-    range: Option<Range>,
-    extra: Map<Json>,
-}
-
-impl FilterBuilder {
-    /// `name`
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// `ages`
-    pub fn ages(mut self, value: impl IntoIterator<Item = impl Into<i64>>) -> Self {
-        self.ages = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// `range`
-    pub fn range(mut self, value: impl Into<Range>) -> Self {
-        self.range = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::kinds! {
+    #[expected = "a string or an array"]
+    /// `FindSku` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Filter, Violations> {
-        let value = Filter {
-            name: self.name,
-            ages: self.ages,
-            range: self.range,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum FindSku {
+        /// The value is a string.
+        Text(String) = String,
+        /// The value is an array.
+        List(Vec<String>) = Array,
     }
 }
 
-impl Contract for Filter {
-    const VALIDATOR: Validator = schemas::validator(59);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.range {
-            value.report_undeclared(&at.key("range"), found);
-        }
-    }
-}
-
-/// `FindSku` of the contract.
-///
-/// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FindSku {
-    /// The value is a string.
-    Text(String),
-    /// The value is an array.
-    List(Vec<String>),
-}
-
-impl<'de> Read<'de> for FindSku {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::String => value.parse().map(Self::Text),
-            Kind::Array => value.parse().map(Self::List),
-            _ => Err(value.unexpected("a string or an array")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(FindSku);
-
-impl Serialize for FindSku {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(value) => value.serialize(serializer),
-            Self::List(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<String> for FindSku {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl From<Vec<String>> for FindSku {
-    fn from(value: Vec<String>) -> Self {
-        Self::List(value)
-    }
-}
+::contract_runtime::variants! { FindSku { from { Text(String), List(Vec<String>) } } }
 
 impl Contract for FindSku {
     const VALIDATOR: Validator = schemas::validator(13);
@@ -182,69 +66,30 @@ impl Contract for FindSku {
             Self::List(value) => value.len() <= 3,
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `FindWorkflow` of the contract.
-///
-/// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FindWorkflow {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for FindWorkflow {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `FindWorkflow` of the contract.
+    ///
+    /// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum FindWorkflow {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-::contract_runtime::deserialize_by_read!(FindWorkflow);
+::contract_runtime::variants! { FindWorkflow { from { Integer(i64), Text(String) } } }
 
-impl Serialize for FindWorkflow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<i64> for FindWorkflow {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for FindWorkflow {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl Contract for FindWorkflow {
-    const VALIDATOR: Validator = schemas::validator(17);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(FindWorkflow = schemas::validator(17));
 
 /// `Job` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Job`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     /// `id`
     pub id: String,
@@ -252,50 +97,14 @@ pub struct Job {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Job {
-    const EXPECTING: &'static str = "an object (Job)";
+::contract_runtime::object! { Job { required { id = "id" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(Job);
-
-impl Serialize for Job {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Job {
-    const VALIDATOR: Validator = schemas::validator(64);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Job = schemas::validator(64));
 
 /// `Note` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Note`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     /// `text`
     pub text: String,
@@ -307,114 +116,28 @@ pub struct Note {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Note {
-    const EXPECTING: &'static str = "an object (Note)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut text = None;
-        let mut tags = None;
-        let mut filter = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "text" => read::field(&mut map, &mut text, "text"),
-                "tags" => read::field(&mut map, &mut tags, "tags"),
-                "filter" => read::field(&mut map, &mut filter, "filter"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let text = read::required(text, "text")?;
-        Ok(Self { text, tags, filter, extra })
+::contract_runtime::object! {
+    Note {
+        required { text = "text" }
+        optional { tags = "tags", filter = "filter" }
+        nested { filter = "filter" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Note);
-
-impl Serialize for Note {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("text", &self.text);
-        members.optional("tags", &self.tags);
-        members.optional("filter", &self.filter);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    Note NoteBuilder {
+        required { text: one String = "text" }
+        optional { tags: list Vec<String> = "tags", filter: one Filter = "filter" }
     }
 }
 
-impl Note {
-    /// Starts a builder: set the members, then [`build`](NoteBuilder::build).
-    pub fn builder() -> NoteBuilder {
-        NoteBuilder::default()
-    }
-}
-
-/// Builds a [`Note`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct NoteBuilder {
-    text: Option<String>,
-    tags: Option<Vec<String>>,
-    filter: Option<Filter>,
-    extra: Map<Json>,
-}
-
-impl NoteBuilder {
-    /// `text`
-    pub fn text(mut self, value: impl Into<String>) -> Self {
-        self.text = Some(value.into());
-        self
-    }
-
-    /// `tags`
-    pub fn tags(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.tags = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// `filter`
-    pub fn filter(mut self, value: impl Into<Filter>) -> Self {
-        self.filter = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Note, Violations> {
-        let given = [("text", self.text.is_some())];
-        let (Some(text),) = (self.text,) else {
-            return Err(contract::missing(Note::VALIDATOR, &given));
-        };
-        let value = Note {
-            text,
-            tags: self.tags,
-            filter: self.filter,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for Note {
-    const VALIDATOR: Validator = schemas::validator(68);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.filter {
-            value.report_undeclared(&at.key("filter"), found);
-        }
-    }
-}
+::contract_runtime::contract!(Note = schemas::validator(68));
 
 /// `Problem` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Problem`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `code`
     pub code: String,
@@ -422,50 +145,14 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Problem {
-    const EXPECTING: &'static str = "an object (Problem)";
+::contract_runtime::object! { Problem { required { code = "code" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut code = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "code" => read::field(&mut map, &mut code, "code"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let code = read::required(code, "code")?;
-        Ok(Self { code, extra })
-    }
-}
-
-::contract_runtime::read_object!(Problem);
-
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("code", &self.code);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(73);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Problem = schemas::validator(73));
 
 /// `Range` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Range`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// `from`
     pub from: Option<Number>,
@@ -475,95 +162,25 @@ pub struct Range {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Range {
-    const EXPECTING: &'static str = "an object (Range)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut from = None;
-        let mut until = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "from" => read::field(&mut map, &mut from, "from"),
-                "until" => read::field(&mut map, &mut until, "until"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { from, until, extra })
+::contract_runtime::object! {
+    Range {
+        optional { from = "from", until = "until" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Range);
-
-impl Serialize for Range {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("from", &self.from);
-        members.optional("until", &self.until);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    Range RangeBuilder {
+        optional { from: one Number = "from", until: one String = "until" }
     }
 }
 
-impl Range {
-    /// Starts a builder: set the members, then [`build`](RangeBuilder::build).
-    pub fn builder() -> RangeBuilder {
-        RangeBuilder::default()
-    }
-}
-
-/// Builds a [`Range`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct RangeBuilder {
-    from: Option<Number>,
-    until: Option<String>,
-    extra: Map<Json>,
-}
-
-impl RangeBuilder {
-    /// `from`
-    pub fn from(mut self, value: impl Into<Number>) -> Self {
-        self.from = Some(value.into());
-        self
-    }
-
-    /// `until`
-    pub fn until(mut self, value: impl Into<String>) -> Self {
-        self.until = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Range, Violations> {
-        let value = Range {
-            from: self.from,
-            until: self.until,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for Range {
-    const VALIDATOR: Validator = schemas::validator(56);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Range = schemas::validator(56));
 
 /// `UploadBody` of the contract.
 ///
 /// Schema: `input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UploadBody {
     /// `title`
     ///
@@ -579,7 +196,7 @@ pub struct UploadBody {
     pub meta: Option<Filter>,
     /// The file itself.
     ///
-    /// Limits: at most 16 characters.
+    /// Limits: at most 16 characters; format `binary`.
     pub file: String,
     /// `more`
     pub more: Option<Vec<String>>,
@@ -587,142 +204,22 @@ pub struct UploadBody {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for UploadBody {
-    const EXPECTING: &'static str = "an object (UploadBody)";
+::contract_runtime::object! {
+    UploadBody {
+        required { title = "title", file = "file" }
+        optional { size = "size", tags = "tags", meta = "meta", more = "more" }
+        nested { meta = "meta" }
+        extra undeclared
+    }
+}
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut title = None;
-        let mut size = None;
-        let mut tags = None;
-        let mut meta = None;
-        let mut file = None;
-        let mut more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "title" => read::field(&mut map, &mut title, "title"),
-                "size" => read::field(&mut map, &mut size, "size"),
-                "tags" => read::field(&mut map, &mut tags, "tags"),
-                "meta" => read::field(&mut map, &mut meta, "meta"),
-                "file" => read::field(&mut map, &mut file, "file"),
-                "more" => read::field(&mut map, &mut more, "more"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::builder! {
+    UploadBody UploadBodyBuilder {
+        required { title: one String = "title", file: one String = "file" }
+        optional {
+            size: one i64 = "size", tags: list Vec<String> = "tags", meta: one Filter = "meta",
+            more: list Vec<String> = "more",
         }
-        let due = [("title", title.is_some()), ("file", file.is_some())];
-        let (Some(title), Some(file)) = (title, file) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            title,
-            size,
-            tags,
-            meta,
-            file,
-            more,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(UploadBody);
-
-impl Serialize for UploadBody {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("title", &self.title);
-        members.optional("size", &self.size);
-        members.optional("tags", &self.tags);
-        members.optional("meta", &self.meta);
-        members.entry("file", &self.file);
-        members.optional("more", &self.more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl UploadBody {
-    /// Starts a builder: set the members, then [`build`](UploadBodyBuilder::build).
-    pub fn builder() -> UploadBodyBuilder {
-        UploadBodyBuilder::default()
-    }
-}
-
-/// Builds a [`UploadBody`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct UploadBodyBuilder {
-    title: Option<String>,
-    size: Option<i64>,
-    tags: Option<Vec<String>>,
-    meta: Option<Filter>,
-    file: Option<String>,
-    more: Option<Vec<String>>,
-    extra: Map<Json>,
-}
-
-impl UploadBodyBuilder {
-    /// `title`
-    ///
-    /// Limits: at least 1 character.
-    pub fn title(mut self, value: impl Into<String>) -> Self {
-        self.title = Some(value.into());
-        self
-    }
-
-    /// `size`
-    pub fn size(mut self, value: impl Into<i64>) -> Self {
-        self.size = Some(value.into());
-        self
-    }
-
-    /// `tags`
-    ///
-    /// Limits: at most 3 entries.
-    pub fn tags(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.tags = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// `meta`
-    pub fn meta(mut self, value: impl Into<Filter>) -> Self {
-        self.meta = Some(value.into());
-        self
-    }
-
-    /// The file itself.
-    ///
-    /// Limits: at most 16 characters.
-    pub fn file(mut self, value: impl Into<String>) -> Self {
-        self.file = Some(value.into());
-        self
-    }
-
-    /// `more`
-    pub fn more(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.more = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<UploadBody, Violations> {
-        let given = [("title", self.title.is_some()), ("file", self.file.is_some())];
-        let (Some(title), Some(file)) = (self.title, self.file) else {
-            return Err(contract::missing(UploadBody::VALIDATOR, &given));
-        };
-        let value = UploadBody {
-            title,
-            size: self.size,
-            tags: self.tags,
-            meta: self.meta,
-            file,
-            more: self.more,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
     }
 }
 
@@ -733,19 +230,12 @@ impl Contract for UploadBody {
         !self.title.is_empty() && self.tags.as_ref().is_none_or(|value| value.len() <= 3)
             && char_count_at_most(&self.file, 16)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.meta {
-            value.report_undeclared(&at.key("meta"), found);
-        }
-    }
 }
 
 /// `Wait` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Wait`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Wait {
     /// `seconds`
     pub seconds: i64,
@@ -753,42 +243,6 @@ pub struct Wait {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Wait {
-    const EXPECTING: &'static str = "an object (Wait)";
+::contract_runtime::object! { Wait { required { seconds = "seconds" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut seconds = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "seconds" => read::field(&mut map, &mut seconds, "seconds"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let seconds = read::required(seconds, "seconds")?;
-        Ok(Self { seconds, extra })
-    }
-}
-
-::contract_runtime::read_object!(Wait);
-
-impl Serialize for Wait {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("seconds", &self.seconds);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Wait {
-    const VALIDATOR: Validator = schemas::validator(66);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Wait = schemas::validator(66));

@@ -586,102 +586,25 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 3, 0, 5, 1, 4, 2]);
 
-/// The operations, by `operationId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationId {
-    /// Parameters of every place and style.
-    ///
-    /// `GET /find/{ids}/{range}/{tags}`
-    Find,
-    /// `GET /jobs/{id}`
-    Job,
-    /// `POST /parts`
-    Parts,
-    /// `POST /files`
-    Upload,
-    /// `POST /notes`
-    Note,
-    /// `POST /forms`
-    Form,
-    /// `PUT /bytes`
-    Bytes,
-}
-
-impl OperationId {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[
-        Self::Find,
-        Self::Job,
-        Self::Parts,
-        Self::Upload,
-        Self::Note,
-        Self::Form,
-        Self::Bytes,
-    ];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Find => "find",
-            Self::Job => "job",
-            Self::Parts => "parts",
-            Self::Upload => "upload",
-            Self::Note => "note",
-            Self::Form => "form",
-            Self::Bytes => "bytes",
-        }
-    }
-}
-
-impl ::std::str::FromStr for OperationId {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "find" => Ok(Self::Find),
-            "job" => Ok(Self::Job),
-            "parts" => Ok(Self::Parts),
-            "upload" => Ok(Self::Upload),
-            "note" => Ok(Self::Note),
-            "form" => Ok(Self::Form),
-            "bytes" => Ok(Self::Bytes),
-            _ => Err(::contract_runtime::contract::UnknownValue("OperationId")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for OperationId {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for OperationId {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for OperationId {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for OperationId {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The operations, by `operationId`.
+    pub enum OperationId {
+        /// Parameters of every place and style.
+        ///
+        /// `GET /find/{ids}/{range}/{tags}`
+        Find = "find",
+        /// `GET /jobs/{id}`
+        Job = "job",
+        /// `POST /parts`
+        Parts = "parts",
+        /// `POST /files`
+        Upload = "upload",
+        /// `POST /notes`
+        Note = "note",
+        /// `POST /forms`
+        Form = "form",
+        /// `PUT /bytes`
+        Bytes = "bytes",
     }
 }
 

@@ -345,7 +345,7 @@ impl Request for super::calls::FindCall {
                 sku: call.optional(8)?,
                 workflow: call.optional(9)?,
                 address: call.optional(10)?,
-                r#where: call.optional(11)?,
+                where_: call.optional(11)?,
                 x_parts: call.optional(12)?,
                 session: call.optional(13)?,
                 seen: call.optional(14)?,

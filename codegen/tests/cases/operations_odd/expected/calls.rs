@@ -48,7 +48,7 @@ pub struct Search {
     /// Query parameter `filter`.
     pub filter: Option<super::types::Note>,
     /// Query parameter `type`.
-    pub r#type: Option<super::types::SearchType>,
+    pub type_: Option<super::types::SearchType>,
     /// Query parameter `limit`.
     pub limit: Option<i64>,
 }
@@ -76,8 +76,8 @@ impl Search {
 
     /// Query parameter `type`.
     #[must_use]
-    pub fn r#type(mut self, r#type: super::types::SearchType) -> Self {
-        self.r#type = Some(r#type);
+    pub fn type_(mut self, type_: super::types::SearchType) -> Self {
+        self.type_ = Some(type_);
         self
     }
 

@@ -212,7 +212,7 @@ impl super::calls::SearchCall {
         core.request(Self::OPERATION)
             .argument(0, &options.x_maybe)
             .argument(1, &options.filter)
-            .argument(2, &options.r#type)
+            .argument(2, &options.type_)
             .argument(3, &options.limit)
             .accept("application/problem+json")
     }

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Note` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Note`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     /// `text`
     ///
@@ -26,71 +21,9 @@ pub struct Note {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Note {
-    const EXPECTING: &'static str = "an object (Note)";
+::contract_runtime::object! { Note { required { text = "text" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut text = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "text" => read::field(&mut map, &mut text, "text"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let text = read::required(text, "text")?;
-        Ok(Self { text, extra })
-    }
-}
-
-::contract_runtime::read_object!(Note);
-
-impl Serialize for Note {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("text", &self.text);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Note {
-    /// Starts a builder: set the members, then [`build`](NoteBuilder::build).
-    pub fn builder() -> NoteBuilder {
-        NoteBuilder::default()
-    }
-}
-
-/// Builds a [`Note`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct NoteBuilder {
-    text: Option<String>,
-    extra: Map<Json>,
-}
-
-impl NoteBuilder {
-    /// `text`
-    ///
-    /// Limits: at most 9 characters.
-    pub fn text(mut self, value: impl Into<String>) -> Self {
-        self.text = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Note, Violations> {
-        let given = [("text", self.text.is_some())];
-        let (Some(text),) = (self.text,) else {
-            return Err(contract::missing(Note::VALIDATOR, &given));
-        };
-        let value = Note { text, extra: self.extra };
-        value.validate().map(|()| value)
-    }
-}
+::contract_runtime::builder! { Note NoteBuilder { required { text: one String = "text" } } }
 
 impl Contract for Note {
     const VALIDATOR: Validator = schemas::validator(13);
@@ -98,119 +31,47 @@ impl Contract for Note {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.text, 9)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Problem` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Problem`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// `type`
-    pub r#type: String,
+    pub type_: String,
     /// `errors`
     pub errors: Option<Vec<String>>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Problem {
-    const EXPECTING: &'static str = "an object (Problem)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut errors = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::field(&mut map, &mut r#type, "type"),
-                "errors" => read::field(&mut map, &mut errors, "errors"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let r#type = read::required(r#type, "type")?;
-        Ok(Self { r#type, errors, extra })
+::contract_runtime::object! {
+    Problem {
+        required { type_ = "type" }
+        optional { errors = "errors" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Problem);
+::contract_runtime::contract!(Problem = schemas::validator(15));
 
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &self.r#type);
-        members.optional("errors", &self.errors);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::closed_enum! {
+    /// `SearchType` of the contract.
+    ///
+    /// Schema: `input.json#/paths/~1parameters/get/parameters/2/schema`.
+    pub enum SearchType {
+        LowerA = "a",
+        UpperA = "A",
     }
 }
 
-impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(15);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `SearchType` of the contract.
-///
-/// Schema: `input.json#/paths/~1parameters/get/parameters/2/schema`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SearchType {
-    /// `a`
-    LowerA,
-    /// `A`
-    UpperA,
-}
-
-impl SearchType {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::LowerA, Self::UpperA];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::LowerA => "a",
-            Self::UpperA => "A",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "a" => Self::LowerA,
-                "A" => Self::UpperA,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(SearchType);
-
-impl Contract for SearchType {
-    const VALIDATOR: Validator = schemas::validator(6);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(SearchType = schemas::validator(6));
 
 /// `UploadBody` of the contract.
 ///
 /// Schema: `input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UploadBody {
     /// `name`
     pub name: String,
@@ -220,92 +81,19 @@ pub struct UploadBody {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for UploadBody {
-    const EXPECTING: &'static str = "an object (UploadBody)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut file = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "file" => read::field(&mut map, &mut file, "file"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, file, extra })
+::contract_runtime::object! {
+    UploadBody {
+        required { name = "name" }
+        optional { file = "file" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(UploadBody);
-
-impl Serialize for UploadBody {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("file", &self.file);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    UploadBody UploadBodyBuilder {
+        required { name: one String = "name" }
+        optional { file: one String = "file" }
     }
 }
 
-impl UploadBody {
-    /// Starts a builder: set the members, then [`build`](UploadBodyBuilder::build).
-    pub fn builder() -> UploadBodyBuilder {
-        UploadBodyBuilder::default()
-    }
-}
-
-/// Builds a [`UploadBody`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct UploadBodyBuilder {
-    name: Option<String>,
-    file: Option<String>,
-    extra: Map<Json>,
-}
-
-impl UploadBodyBuilder {
-    /// `name`
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// `file`
-    pub fn file(mut self, value: impl Into<String>) -> Self {
-        self.file = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<UploadBody, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(UploadBody::VALIDATOR, &given));
-        };
-        let value = UploadBody {
-            name,
-            file: self.file,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for UploadBody {
-    const VALIDATOR: Validator = schemas::validator(9);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(UploadBody = schemas::validator(9));

@@ -273,7 +273,7 @@ impl Request for super::calls::SearchCall {
             options: super::calls::Search {
                 x_maybe: call.optional(0)?,
                 filter: call.optional(1)?,
-                r#type: call.optional(2)?,
+                type_: call.optional(2)?,
                 limit: call.optional(3)?,
             },
         })

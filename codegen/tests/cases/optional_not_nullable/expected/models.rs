@@ -2,20 +2,13 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+use ::contract_runtime::{Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `text`
     pub text: Option<String>,
@@ -29,67 +22,20 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut text = None;
-        let mut number = None;
-        let mut list = None;
-        let mut object = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "text" => read::field(&mut map, &mut text, "text"),
-                "number" => read::field(&mut map, &mut number, "number"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "object" => read::field(&mut map, &mut object, "object"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            text,
-            number,
-            list,
-            object,
-            extra,
-        })
+::contract_runtime::object! {
+    Input {
+        optional { text = "text", number = "number", list = "list", object = "object" }
+        nested { object = "object" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("text", &self.text);
-        members.optional("number", &self.number);
-        members.optional("list", &self.list);
-        members.optional("object", &self.object);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.object {
-            value.report_undeclared(&at.key("object"), found);
-        }
-    }
-}
+::contract_runtime::contract!(Input = schemas::validator(0));
 
 /// `InputObject` of the contract.
 ///
 /// Schema: `input.json#/properties/object`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputObject {
     /// `a`
     pub a: Option<bool>,
@@ -97,41 +43,6 @@ pub struct InputObject {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputObject {
-    const EXPECTING: &'static str = "an object (InputObject)";
+::contract_runtime::object! { InputObject { optional { a = "a" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputObject);
-
-impl Serialize for InputObject {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputObject {
-    const VALIDATOR: Validator = schemas::validator(5);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputObject = schemas::validator(5));

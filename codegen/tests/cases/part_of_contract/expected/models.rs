@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `BoxesAddBody2` of the contract.
 ///
 /// Schema: `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BoxesAddBody2 {
     /// `size`
     pub size: Option<BoxesAddBody2Size>,
@@ -24,87 +19,26 @@ pub struct BoxesAddBody2 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BoxesAddBody2 {
-    const EXPECTING: &'static str = "an object (BoxesAddBody2)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut size = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "size" => read::field(&mut map, &mut size, "size"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { size, extra })
+::contract_runtime::object! {
+    BoxesAddBody2 {
+        optional { size = "size" }
+        nested { size = "size" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(BoxesAddBody2);
-
-impl Serialize for BoxesAddBody2 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("size", &self.size);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    BoxesAddBody2 BoxesAddBody2Builder {
+        optional { size: one BoxesAddBody2Size = "size" }
     }
 }
 
-impl BoxesAddBody2 {
-    /// Starts a builder: set the members, then [`build`](BoxesAddBody2Builder::build).
-    pub fn builder() -> BoxesAddBody2Builder {
-        BoxesAddBody2Builder::default()
-    }
-}
-
-/// Builds a [`BoxesAddBody2`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BoxesAddBody2Builder {
-    size: Option<BoxesAddBody2Size>,
-    extra: Map<Json>,
-}
-
-impl BoxesAddBody2Builder {
-    /// `size`
-    pub fn size(mut self, value: impl Into<BoxesAddBody2Size>) -> Self {
-        self.size = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BoxesAddBody2, Violations> {
-        let value = BoxesAddBody2 {
-            size: self.size,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for BoxesAddBody2 {
-    const VALIDATOR: Validator = schemas::validator(0);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.size {
-            value.report_undeclared(&at.key("size"), found);
-        }
-    }
-}
+::contract_runtime::contract!(BoxesAddBody2 = schemas::validator(0));
 
 /// `BoxesAddBody2Size` of the contract.
 ///
 /// Schema: `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BoxesAddBody2Size {
     /// `depth`
     pub depth: i64,
@@ -112,151 +46,37 @@ pub struct BoxesAddBody2Size {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BoxesAddBody2Size {
-    const EXPECTING: &'static str = "an object (BoxesAddBody2Size)";
+::contract_runtime::object! { BoxesAddBody2Size { required { depth = "depth" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut depth = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "depth" => read::field(&mut map, &mut depth, "depth"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let depth = read::required(depth, "depth")?;
-        Ok(Self { depth, extra })
+::contract_runtime::builder! {
+    BoxesAddBody2Size BoxesAddBody2SizeBuilder {
+        required { depth: one i64 = "depth" }
     }
 }
 
-::contract_runtime::read_object!(BoxesAddBody2Size);
+::contract_runtime::contract!(BoxesAddBody2Size = schemas::validator(1));
 
-impl Serialize for BoxesAddBody2Size {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("depth", &self.depth);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl BoxesAddBody2Size {
-    /// Starts a builder: set the members, then [`build`](BoxesAddBody2SizeBuilder::build).
-    pub fn builder() -> BoxesAddBody2SizeBuilder {
-        BoxesAddBody2SizeBuilder::default()
-    }
-}
-
-/// Builds a [`BoxesAddBody2Size`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct BoxesAddBody2SizeBuilder {
-    depth: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl BoxesAddBody2SizeBuilder {
-    /// `depth`
-    pub fn depth(mut self, value: impl Into<i64>) -> Self {
-        self.depth = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Cargo` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<BoxesAddBody2Size, Violations> {
-        let given = [("depth", self.depth.is_some())];
-        let (Some(depth),) = (self.depth,) else {
-            return Err(contract::missing(BoxesAddBody2Size::VALIDATOR, &given));
-        };
-        let value = BoxesAddBody2Size {
-            depth,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/components/schemas/Cargo`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Cargo {
+        Ore(CargoOre) = "ore",
+        Gas(CargoGas) = "gas",
+        Variant3(CargoVariant3) = "crew" | "guests",
     }
 }
 
-impl Contract for BoxesAddBody2Size {
-    const VALIDATOR: Validator = schemas::validator(1);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Cargo` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Cargo {
-    /// `kind` is `"ore"`.
-    Ore(CargoOre),
-    /// `kind` is `"gas"`.
-    Gas(CargoGas),
-    /// `kind` is `"crew"` or `"guests"`.
-    Variant3(CargoVariant3),
-    /// Any other tag; the object as it came.
-    Unknown(Json),
-}
-
-impl<'de> FromMap<'de> for Cargo {
-    const EXPECTING: &'static str = "an object (Cargo)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("ore") => FromMap::from_map(rest.with_tag()).map(Self::Ore),
-                Tag::Text("gas") => FromMap::from_map(rest.with_tag()).map(Self::Gas),
-                Tag::Text("crew") | Tag::Text("guests") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Variant3)
-                }
-                _ => contract::read_members(rest.with_tag()).map(Self::Unknown),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Cargo);
-
-impl Serialize for Cargo {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Ore(value) => value.serialize(serializer),
-            Self::Gas(value) => value.serialize(serializer),
-            Self::Variant3(value) => value.serialize(serializer),
-            Self::Unknown(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<CargoOre> for Cargo {
-    fn from(value: CargoOre) -> Self {
-        Self::Ore(value)
-    }
-}
-
-impl From<CargoGas> for Cargo {
-    fn from(value: CargoGas) -> Self {
-        Self::Gas(value)
-    }
-}
-
-impl From<CargoVariant3> for Cargo {
-    fn from(value: CargoVariant3) -> Self {
-        Self::Variant3(value)
+::contract_runtime::variants! {
+    Cargo {
+        from { Ore(CargoOre), Gas(CargoGas), Variant3(CargoVariant3) }
+        nested { Ore, Gas, Variant3 }
     }
 }
 
@@ -271,21 +91,12 @@ impl Contract for Cargo {
             Self::Unknown(value) => schemas::validator(4).is_valid(value),
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Ore(value) => value.report_undeclared(at, found),
-            Self::Gas(value) => value.report_undeclared(at, found),
-            Self::Variant3(value) => value.report_undeclared(at, found),
-            _ => {}
-        }
-    }
 }
 
 /// `CargoGas` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CargoGas {
     /// `volume`
     pub volume: Option<i64>,
@@ -293,88 +104,26 @@ pub struct CargoGas {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for CargoGas {
-    const EXPECTING: &'static str = "an object (CargoGas)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut volume = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"gas"),
-                "volume" => read::field(&mut map, &mut volume, "volume"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { volume, extra })
+::contract_runtime::object! {
+    CargoGas {
+        tag { kind = "kind" is "gas" }
+        optional { volume = "volume" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(CargoGas);
-
-impl Serialize for CargoGas {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"gas");
-        members.optional("volume", &self.volume);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    CargoGas CargoGasBuilder {
+        optional { volume: one i64 = "volume" }
     }
 }
 
-impl CargoGas {
-    /// Starts a builder: set the members, then [`build`](CargoGasBuilder::build).
-    pub fn builder() -> CargoGasBuilder {
-        CargoGasBuilder::default()
-    }
-}
-
-/// Builds a [`CargoGas`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct CargoGasBuilder {
-    volume: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl CargoGasBuilder {
-    /// `volume`
-    pub fn volume(mut self, value: impl Into<i64>) -> Self {
-        self.volume = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<CargoGas, Violations> {
-        let value = CargoGas {
-            volume: self.volume,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for CargoGas {
-    const VALIDATOR: Validator = schemas::validator(35);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(CargoGas = schemas::validator(35));
 
 /// `CargoOre` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CargoOre {
     /// `mass`
     pub mass: Option<i64>,
@@ -382,88 +131,22 @@ pub struct CargoOre {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for CargoOre {
-    const EXPECTING: &'static str = "an object (CargoOre)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut mass = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"ore"),
-                "mass" => read::field(&mut map, &mut mass, "mass"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { mass, extra })
+::contract_runtime::object! {
+    CargoOre {
+        tag { kind = "kind" is "ore" }
+        optional { mass = "mass" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(CargoOre);
+::contract_runtime::builder! { CargoOre CargoOreBuilder { optional { mass: one i64 = "mass" } } }
 
-impl Serialize for CargoOre {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"ore");
-        members.optional("mass", &self.mass);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl CargoOre {
-    /// Starts a builder: set the members, then [`build`](CargoOreBuilder::build).
-    pub fn builder() -> CargoOreBuilder {
-        CargoOreBuilder::default()
-    }
-}
-
-/// Builds a [`CargoOre`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct CargoOreBuilder {
-    mass: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl CargoOreBuilder {
-    /// `mass`
-    pub fn mass(mut self, value: impl Into<i64>) -> Self {
-        self.mass = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<CargoOre, Violations> {
-        let value = CargoOre {
-            mass: self.mass,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
-    }
-}
-
-impl Contract for CargoOre {
-    const VALIDATOR: Validator = schemas::validator(34);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(CargoOre = schemas::validator(34));
 
 /// `CargoVariant3` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/2`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CargoVariant3 {
     /// `kind`
     pub kind: CargoVariant3Kind,
@@ -473,152 +156,39 @@ pub struct CargoVariant3 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for CargoVariant3 {
-    const EXPECTING: &'static str = "an object (CargoVariant3)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut berths = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "berths" => read::field(&mut map, &mut berths, "berths"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("berths", berths.is_some())];
-        let (Some(kind), Some(berths)) = (kind, berths) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { kind, berths, extra })
+::contract_runtime::object! {
+    CargoVariant3 {
+        required { kind = "kind", berths = "berths" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(CargoVariant3);
-
-impl Serialize for CargoVariant3 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.entry("berths", &self.berths);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::builder! {
+    CargoVariant3 CargoVariant3Builder {
+        required { kind: one CargoVariant3Kind = "kind", berths: one i64 = "berths" }
     }
 }
 
-impl CargoVariant3 {
-    /// Starts a builder: set the members, then [`build`](CargoVariant3Builder::build).
-    pub fn builder() -> CargoVariant3Builder {
-        CargoVariant3Builder::default()
-    }
-}
+::contract_runtime::contract!(CargoVariant3 = schemas::validator(36));
 
-/// Builds a [`CargoVariant3`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct CargoVariant3Builder {
-    kind: Option<CargoVariant3Kind>,
-    berths: Option<i64>,
-    extra: Map<Json>,
-}
-
-impl CargoVariant3Builder {
-    /// `kind`
-    pub fn kind(mut self, value: impl Into<CargoVariant3Kind>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-
-    /// `berths`
-    pub fn berths(mut self, value: impl Into<i64>) -> Self {
-        self.berths = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::closed_enum! {
+    /// `CargoVariant3Kind` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<CargoVariant3, Violations> {
-        let given = [("kind", self.kind.is_some()), ("berths", self.berths.is_some())];
-        let (Some(kind), Some(berths)) = (self.kind, self.berths) else {
-            return Err(contract::missing(CargoVariant3::VALIDATOR, &given));
-        };
-        let value = CargoVariant3 {
-            kind,
-            berths,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/components/schemas/Cargo/oneOf/2/properties/kind`.
+    pub enum CargoVariant3Kind {
+        Crew = "crew",
+        Guests = "guests",
     }
 }
 
-impl Contract for CargoVariant3 {
-    const VALIDATOR: Validator = schemas::validator(36);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `CargoVariant3Kind` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo/oneOf/2/properties/kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CargoVariant3Kind {
-    /// `crew`
-    Crew,
-    /// `guests`
-    Guests,
-}
-
-impl CargoVariant3Kind {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Crew, Self::Guests];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Crew => "crew",
-            Self::Guests => "guests",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "crew" => Self::Crew,
-                "guests" => Self::Guests,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(CargoVariant3Kind);
-
-impl Contract for CargoVariant3Kind {
-    const VALIDATOR: Validator = schemas::validator(12);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(CargoVariant3Kind = schemas::validator(12));
 
 /// `Hull` of the contract.
 ///
 /// Limits: at least 1 character.
 ///
 /// Schema: `input.json#/components/schemas/Hull`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hull(pub(super) String);
 
 impl Hull {
@@ -634,14 +204,12 @@ impl Contract for Hull {
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Named` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Named`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named {
     /// `name`
     ///
@@ -651,71 +219,9 @@ pub struct Named {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Named {
-    const EXPECTING: &'static str = "an object (Named)";
+::contract_runtime::object! { Named { required { name = "name" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, extra })
-    }
-}
-
-::contract_runtime::read_object!(Named);
-
-impl Serialize for Named {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Named {
-    /// Starts a builder: set the members, then [`build`](NamedBuilder::build).
-    pub fn builder() -> NamedBuilder {
-        NamedBuilder::default()
-    }
-}
-
-/// Builds a [`Named`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct NamedBuilder {
-    name: Option<String>,
-    extra: Map<Json>,
-}
-
-impl NamedBuilder {
-    /// `name`
-    ///
-    /// Limits: at most 5 characters.
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.name = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Named, Violations> {
-        let given = [("name", self.name.is_some())];
-        let (Some(name),) = (self.name,) else {
-            return Err(contract::missing(Named::VALIDATOR, &given));
-        };
-        let value = Named { name, extra: self.extra };
-        value.validate().map(|()| value)
-    }
-}
+::contract_runtime::builder! { Named NamedBuilder { required { name: one String = "name" } } }
 
 impl Contract for Named {
     const VALIDATOR: Validator = schemas::validator(15);
@@ -723,16 +229,12 @@ impl Contract for Named {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 5)
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `hull`
     pub hull: Option<Hull>,
@@ -748,126 +250,28 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut hull = None;
-        let mut cargo = None;
-        let mut labels = None;
-        let mut strict = None;
-        let mut berth = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "hull" => read::field(&mut map, &mut hull, "hull"),
-                "cargo" => read::field(&mut map, &mut cargo, "cargo"),
-                "labels" => read::field(&mut map, &mut labels, "labels"),
-                "strict" => read::field(&mut map, &mut strict, "strict"),
-                "berth" => read::field(&mut map, &mut berth, "berth"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Ship {
+        optional {
+            hull = "hull", cargo = "cargo", labels = "labels", strict = "strict", berth = "berth",
         }
-        Ok(Self {
-            hull,
-            cargo,
-            labels,
-            strict,
-            berth,
-            extra,
-        })
+        nested { cargo = "cargo", strict = "strict" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("hull", &self.hull);
-        members.optional("cargo", &self.cargo);
-        members.optional("labels", &self.labels);
-        members.optional("strict", &self.strict);
-        members.optional("berth", &self.berth);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Ship {
-    /// Starts a builder: set the members, then [`build`](ShipBuilder::build).
-    pub fn builder() -> ShipBuilder {
-        ShipBuilder::default()
-    }
-}
-
-/// Builds a [`Ship`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct ShipBuilder {
-    hull: Option<Hull>,
-    cargo: Option<Cargo>,
-    labels: Option<Map<Json>>,
-    strict: Option<Named>,
-    berth: Option<Json>,
-    extra: Map<Json>,
-}
-
-impl ShipBuilder {
-    /// `hull`
-    pub fn hull(mut self, value: impl Into<Hull>) -> Self {
-        self.hull = Some(value.into());
-        self
-    }
-
-    /// `cargo`
-    pub fn cargo(mut self, value: impl Into<Cargo>) -> Self {
-        self.cargo = Some(value.into());
-        self
-    }
-
-    /// `labels`
-    pub fn labels(mut self, value: impl Into<Map<Json>>) -> Self {
-        self.labels = Some(value.into());
-        self
-    }
-
-    /// `strict`
-    pub fn strict(mut self, value: impl Into<Named>) -> Self {
-        self.strict = Some(value.into());
-        self
-    }
-
-    /// `berth`
-    pub fn berth(mut self, value: impl Into<Json>) -> Self {
-        self.berth = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Ship, Violations> {
-        let value = Ship {
-            hull: self.hull,
-            cargo: self.cargo,
-            labels: self.labels,
-            strict: self.strict,
-            berth: self.berth,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Ship ShipBuilder {
+        optional {
+            hull: one Hull = "hull", cargo: one Cargo = "cargo", labels: one Map<Json> = "labels",
+            strict: one Named = "strict", berth: one Json = "berth",
+        }
     }
 }
 
 impl Contract for Ship {
     const VALIDATOR: Validator = schemas::validator(17);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.hull.as_ref().is_none_or(|value| value.is_valid())
             && self
@@ -909,15 +313,5 @@ impl Contract for Ship {
                     .extra
                     .get("retired")
                     .is_none_or(|value| schemas::validator(31).is_valid(value)))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.cargo {
-            value.report_undeclared(&at.key("cargo"), found);
-        }
-        if let Some(value) = &self.strict {
-            value.report_undeclared(&at.key("strict"), found);
-        }
     }
 }

@@ -2,23 +2,19 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Map};
 use super::schemas;
 
 /// `Alone` of the contract.
 ///
 /// Schema: `input.json#/$defs/alone`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alone(pub Map<String>);
 
-::contract_runtime::wrapper!(Alone, Map < String >);
+::contract_runtime::wrapper!(Alone, Map < String >, members);
 
 impl Contract for Alone {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -26,14 +22,12 @@ impl Contract for Alone {
     fn is_valid(&self) -> bool {
         self.0.keys().all(|name| schemas::PATTERN_0.is_match(name))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `name`
     pub name: Option<String>,
@@ -41,40 +35,11 @@ pub struct Input {
     pub extra: Map<i64>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::other(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { name, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Input { optional { name = "name" } extra declared } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self
             .extra
@@ -82,6 +47,4 @@ impl Contract for Input {
             .all(|(name, value)| !schemas::PATTERN_0.is_match(name) || *value >= 0)
             && self.extra.keys().all(|name| schemas::PATTERN_0.is_match(name))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

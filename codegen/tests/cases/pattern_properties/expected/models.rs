@@ -2,26 +2,23 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Map<Json>);
 
-::contract_runtime::wrapper!(Input, Map < Json >);
+::contract_runtime::wrapper!(Input, Map < Json >, members);
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self
             .0
@@ -38,6 +35,4 @@ impl Contract for Input {
                         || schemas::validator(2).is_valid(value)
                 })
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

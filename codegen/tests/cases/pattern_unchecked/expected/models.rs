@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `handle`
     ///
@@ -32,42 +27,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut handle = None;
-        let mut twice = None;
-        let mut checked = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "handle" => read::field(&mut map, &mut handle, "handle"),
-                "twice" => read::field(&mut map, &mut twice, "twice"),
-                "checked" => read::field(&mut map, &mut checked, "checked"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let handle = read::required(handle, "handle")?;
-        Ok(Self {
-            handle,
-            twice,
-            checked,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("handle", &self.handle);
-        members.optional("twice", &self.twice);
-        members.optional("checked", &self.checked);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { handle = "handle" }
+        optional { twice = "twice", checked = "checked" }
+        extra undeclared
     }
 }
 
@@ -82,10 +46,6 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| schemas::PATTERN_0.is_match(value))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Twice` of the contract.
@@ -93,7 +53,7 @@ impl Contract for Input {
 /// Limits: at most 8 characters; matches `^(.)\1$`.
 ///
 /// Schema: `input.json#/$defs/twice`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Twice(pub(super) String);
 
 impl Twice {
@@ -109,6 +69,4 @@ impl Contract for Twice {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 8)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

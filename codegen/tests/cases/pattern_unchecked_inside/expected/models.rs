@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `never`
     ///
@@ -34,49 +29,13 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut never = None;
-        let mut either = None;
-        let mut when = None;
-        let mut few = None;
-        let mut tagged = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "never" => read::field(&mut map, &mut never, "never"),
-                "either" => read::field(&mut map, &mut either, "either"),
-                "when" => read::field(&mut map, &mut when, "when"),
-                "few" => read::field(&mut map, &mut few, "few"),
-                "tagged" => read::field(&mut map, &mut tagged, "tagged"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            never = "never", either = "either", when = "when", few = "few", tagged = "tagged",
         }
-        Ok(Self {
-            never,
-            either,
-            when,
-            few,
-            tagged,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("never", &self.never);
-        members.optional("either", &self.either);
-        members.optional("when", &self.when);
-        members.optional("few", &self.few);
-        members.optional("tagged", &self.tagged);
-        members.rest(&self.extra);
-        members.end()
+        nested { tagged = "tagged" }
+        extra undeclared
     }
 }
 
@@ -89,67 +48,30 @@ impl Contract for Input {
                 .few
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(9)))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.tagged {
-            value.report_undeclared(&at.key("tagged"), found);
-        }
+            && self.tagged.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `InputTagged` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum InputTagged {
-    /// `kind` is `"a"`.
-    A(InputTaggedA),
-    /// `kind` is `"b"`.
-    B(InputTaggedB),
-}
-
-impl<'de> FromMap<'de> for InputTagged {
-    const EXPECTING: &'static str = "an object (InputTagged)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `InputTagged` of the contract.
+    ///
+    /// Schema: `input.json#/properties/tagged`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum InputTagged {
+        A(InputTaggedA) = "a",
+        B(InputTaggedB) = "b",
     }
 }
 
-::contract_runtime::read_object!(InputTagged);
-
-impl Serialize for InputTagged {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<InputTaggedA> for InputTagged {
-    fn from(value: InputTaggedA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<InputTaggedB> for InputTagged {
-    fn from(value: InputTaggedB) -> Self {
-        Self::B(value)
+::contract_runtime::variants! {
+    InputTagged {
+        from { A(InputTaggedA), B(InputTaggedB) }
+        nested { A, B }
     }
 }
 
@@ -157,13 +79,10 @@ impl Contract for InputTagged {
     const VALIDATOR: Validator = schemas::validator(11);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::A(_) => true,
+            Self::B(_) => true,
+            Self::Unknown(value) => schemas::validator(11).is_valid(value),
         }
     }
 }
@@ -171,7 +90,7 @@ impl Contract for InputTagged {
 /// `InputTaggedA` of the contract.
 ///
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputTaggedA {
     /// `fine`
     ///
@@ -181,94 +100,25 @@ pub struct InputTaggedA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputTaggedA {
-    const EXPECTING: &'static str = "an object (InputTaggedA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut fine = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "fine" => read::field(&mut map, &mut fine, "fine"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { fine, extra })
+::contract_runtime::object! {
+    InputTaggedA {
+        tag { kind = "kind" is "a" }
+        optional { fine = "fine" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputTaggedA);
-
-impl Serialize for InputTaggedA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.optional("fine", &self.fine);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputTaggedA {
-    const VALIDATOR: Validator = schemas::validator(17);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputTaggedA = schemas::validator(17));
 
 /// `InputTaggedB` of the contract.
 ///
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputTaggedB {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputTaggedB {
-    const EXPECTING: &'static str = "an object (InputTaggedB)";
+::contract_runtime::object! { InputTaggedB { tag { kind = "kind" is "b" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(InputTaggedB);
-
-impl Serialize for InputTaggedB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputTaggedB {
-    const VALIDATOR: Validator = schemas::validator(18);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputTaggedB = schemas::validator(18));

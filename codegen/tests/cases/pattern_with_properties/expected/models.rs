@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `x-known`
     ///
@@ -28,43 +23,16 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut x_known = None;
-        let mut plain = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "x-known" => read::field(&mut map, &mut x_known, "x-known"),
-                "plain" => read::field(&mut map, &mut plain, "plain"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { x_known, plain, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("x-known", &self.x_known);
-        members.optional("plain", &self.plain);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { x_known = "x-known", plain = "plain" }
+        extra undeclared unless [schemas::PATTERN_0, schemas::PATTERN_1]
     }
 }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.x_known.as_ref().is_none_or(|value| char_count_at_most(value, 5))
             && self.x_known.as_ref().is_none_or(|value| !value.is_empty())
@@ -82,14 +50,5 @@ impl Contract for Input {
                     !schemas::PATTERN_0.is_match(name)
                         || schemas::validator(4).is_valid(value)
                 })
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        for name in self.extra.keys() {
-            if !(schemas::PATTERN_0.is_match(name) || schemas::PATTERN_1.is_match(name))
-            {
-                found.member(at, name);
-            }
-        }
     }
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `a`
     pub a: i64,
@@ -25,36 +21,7 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut b = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                "b" => read::field(&mut map, &mut b, "b"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let a = read::required(a, "a")?;
-        Ok(Self { a, b, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("a", &self.a);
-        members.optional("b", &self.b);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Input { required { a = "a" } optional { b = "b" } extra undeclared } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -63,10 +30,6 @@ impl Contract for Input {
         (1 + self.extra.len() + usize::from(self.b.is_some())) >= 2
             && (1 + self.extra.len() + usize::from(self.b.is_some())) <= 3
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `MapValue` of the contract.
@@ -74,10 +37,10 @@ impl Contract for Input {
 /// Limits: 1 to 2 members.
 ///
 /// Schema: `input.json#/$defs/map`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapValue(pub Map<Json>);
 
-::contract_runtime::wrapper!(MapValue, Map < Json >);
+::contract_runtime::wrapper!(MapValue, Map < Json >, members);
 
 impl Contract for MapValue {
     const VALIDATOR: Validator = schemas::validator(3);
@@ -85,6 +48,4 @@ impl Contract for MapValue {
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && self.0.len() <= 2
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,24 +2,19 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Codes` of the contract.
 ///
 /// Schema: `input.json#/$defs/codes`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Codes(pub Map<i64>);
 
-::contract_runtime::wrapper!(Codes, Map < i64 >);
+::contract_runtime::wrapper!(Codes, Map < i64 >, members);
 
 impl Contract for Codes {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -27,14 +22,12 @@ impl Contract for Codes {
     fn is_valid(&self) -> bool {
         self.0.keys().all(|name| matches!(name, "a" | "b"))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `Known`
     pub known: Option<String>,
@@ -44,35 +37,7 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut known = None;
-        let mut ok = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "Known" => read::field(&mut map, &mut known, "Known"),
-                "ok" => read::field(&mut map, &mut ok, "ok"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { known, ok, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("Known", &self.known);
-        members.optional("ok", &self.ok);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Input { optional { known = "Known", ok = "ok" } extra undeclared } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -85,9 +50,5 @@ impl Contract for Input {
                 .all(|name| {
                     char_count_at_most(name, 4) && schemas::PATTERN_0.is_match(name)
                 })
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

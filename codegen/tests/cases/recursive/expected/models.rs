@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `name`
     ///
@@ -33,50 +29,12 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut parent = None;
-        let mut twin = None;
-        let mut children = None;
-        let mut by_name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "parent" => read::field(&mut map, &mut parent, "parent"),
-                "twin" => read::field(&mut map, &mut twin, "twin"),
-                "children" => read::field(&mut map, &mut children, "children"),
-                "byName" => read::field(&mut map, &mut by_name, "byName"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self {
-            name,
-            parent,
-            twin,
-            children,
-            by_name,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.optional("parent", &self.parent);
-        members.optional("twin", &self.twin);
-        members.optional("children", &self.children);
-        members.optional("byName", &self.by_name);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { name = "name" }
+        optional { parent = "parent", twin = "twin", children = "children", by_name = "byName" }
+        nested { parent = "parent", twin = "twin", children = "children", by_name = "byName" }
+        extra undeclared
     }
 }
 
@@ -101,21 +59,5 @@ impl Contract for Input {
                 .by_name
                 .as_ref()
                 .is_none_or(|value| value.values().all(|value| value.is_valid()))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.parent {
-            value.report_undeclared(&at.key("parent"), found);
-        }
-        if let Some(Nullable::Value(value)) = &self.twin {
-            value.report_undeclared(&at.key("twin"), found);
-        }
-        if let Some(value) = &self.children {
-            found.elements(&at.key("children"), value);
-        }
-        if let Some(value) = &self.by_name {
-            found.values(&at.key("byName"), value);
-        }
     }
 }

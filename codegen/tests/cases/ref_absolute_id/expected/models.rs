@@ -2,15 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `OddFileName` of the contract.
@@ -18,7 +13,7 @@ use super::schemas;
 /// Limits: at least 1 character.
 ///
 /// Schema: `names.json`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OddFileName(pub(super) String);
 
 impl OddFileName {
@@ -34,14 +29,12 @@ impl Contract for OddFileName {
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// `name`
     pub name: Option<Short>,
@@ -51,35 +44,7 @@ pub struct Root {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Root {
-    const EXPECTING: &'static str = "an object (Root)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut tag = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                "tag" => read::field(&mut map, &mut tag, "tag"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { name, tag, extra })
-    }
-}
-
-::contract_runtime::read_object!(Root);
-
-impl Serialize for Root {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("name", &self.name);
-        members.optional("tag", &self.tag);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Root { optional { name = "name", tag = "tag" } extra undeclared } }
 
 impl Contract for Root {
     const VALIDATOR: Validator = schemas::validator(2);
@@ -88,10 +53,6 @@ impl Contract for Root {
         self.name.as_ref().is_none_or(|value| value.is_valid())
             && self.tag.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Short` of the contract.
@@ -99,7 +60,7 @@ impl Contract for Root {
 /// Limits: at most 3 characters.
 ///
 /// Schema: `names.json#/$defs/short`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Short(pub(super) String);
 
 impl Short {
@@ -115,6 +76,4 @@ impl Contract for Short {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,14 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `A` of the contract.
@@ -17,7 +13,7 @@ use super::schemas;
 /// Limits: matches `^[a-z]+$`.
 ///
 /// Schema: `input.json#/$defs/a`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct A(pub(super) String);
 
 ::contract_runtime::string_newtype!(A);
@@ -28,8 +24,6 @@ impl Contract for A {
     fn is_valid(&self) -> bool {
         schemas::PATTERN_0.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `C` of the contract.
@@ -37,7 +31,7 @@ impl Contract for A {
 /// Limits: at most 9.
 ///
 /// Schema: `other.json#/$defs/c`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct C(pub(super) i64);
 
 impl C {
@@ -53,14 +47,12 @@ impl Contract for C {
     fn is_valid(&self) -> bool {
         self.0 <= 9
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `id`
     pub id: Option<A>,
@@ -70,35 +62,7 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut other = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "other" => read::field(&mut map, &mut other, "other"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { id, other, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("id", &self.id);
-        members.optional("other", &self.other);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Input { optional { id = "id", other = "other" } extra undeclared } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -107,19 +71,15 @@ impl Contract for Input {
         self.id.as_ref().is_none_or(|value| value.is_valid())
             && self.other.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Other` of the contract.
 ///
 /// Schema: `other.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Other(pub Json);
 
-::contract_runtime::wrapper!(Other, Json);
+::contract_runtime::wrapper!(Other, Json, members);
 
 impl Contract for Other {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -127,6 +87,4 @@ impl Contract for Other {
     fn is_valid(&self) -> bool {
         schemas::validator(4).is_valid(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,79 +2,36 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, json::Kind, read::{self, FromMap, Key, Read},
-    schema::Validator, violation::Path,
-};
+use ::contract_runtime::{Json, Map};
 use super::schemas;
 
-/// Format vocabulary meta-schema for annotation results.
-///
-/// Schema: `format-annotation`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FormatAnnotation {
-    /// The value is true or false.
-    Bool(bool),
-    /// The value is an object.
-    Object(FormatAnnotationObject),
-}
-
-impl<'de> Read<'de> for FormatAnnotation {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Boolean => value.parse().map(Self::Bool),
-            Kind::Object => value.parse().map(Self::Object),
-            _ => Err(value.unexpected("true or false or an object")),
-        }
+::contract_runtime::kinds! {
+    #[expected = "true or false or an object"]
+    /// Format vocabulary meta-schema for annotation results.
+    ///
+    /// Schema: `format-annotation`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum FormatAnnotation {
+        /// The value is true or false.
+        Bool(bool) = Boolean,
+        /// The value is an object.
+        Object(FormatAnnotationObject) = Object,
     }
 }
 
-::contract_runtime::deserialize_by_read!(FormatAnnotation);
-
-impl Serialize for FormatAnnotation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bool(value) => value.serialize(serializer),
-            Self::Object(value) => value.serialize(serializer),
-        }
+::contract_runtime::variants! {
+    FormatAnnotation {
+        from { Bool(bool), Object(FormatAnnotationObject) }
+        nested { Object }
     }
 }
 
-impl From<bool> for FormatAnnotation {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl From<FormatAnnotationObject> for FormatAnnotation {
-    fn from(value: FormatAnnotationObject) -> Self {
-        Self::Object(value)
-    }
-}
-
-impl Contract for FormatAnnotation {
-    const VALIDATOR: Validator = schemas::validator(2);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        if let Self::Object(value) = self {
-            value.report_undeclared(at, found);
-        }
-    }
-}
+::contract_runtime::contract!(FormatAnnotation = schemas::validator(2));
 
 /// Format vocabulary meta-schema for annotation results.
 ///
 /// Schema: `format-annotation`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FormatAnnotationObject {
     /// `format`
     pub format: Option<String>,
@@ -82,49 +39,19 @@ pub struct FormatAnnotationObject {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for FormatAnnotationObject {
-    const EXPECTING: &'static str = "an object (FormatAnnotationObject)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut format = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "format" => read::field(&mut map, &mut format, "format"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { format, extra })
+::contract_runtime::object! {
+    FormatAnnotationObject {
+        optional { format = "format" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(FormatAnnotationObject);
-
-impl Serialize for FormatAnnotationObject {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("format", &self.format);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for FormatAnnotationObject {
-    const VALIDATOR: Validator = schemas::validator(2);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(FormatAnnotationObject = schemas::validator(2));
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// Format vocabulary meta-schema for annotation results.
     pub texts: Option<FormatAnnotation>,
@@ -132,44 +59,12 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut texts = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "texts" => read::field(&mut map, &mut texts, "texts"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { texts, extra })
+::contract_runtime::object! {
+    Input {
+        optional { texts = "texts" }
+        nested { texts = "texts" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("texts", &self.texts);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.texts {
-            value.report_undeclared(&at.key("texts"), found);
-        }
-    }
-}
+::contract_runtime::contract!(Input = schemas::validator(0));

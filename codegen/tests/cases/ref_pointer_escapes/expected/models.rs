@@ -2,15 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `AB` of the contract.
@@ -18,7 +13,7 @@ use super::schemas;
 /// Limits: at most 1 character.
 ///
 /// Schema: `input.json#/$defs/a~1b`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AB(pub(super) String);
 
 impl AB {
@@ -34,8 +29,6 @@ impl Contract for AB {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 1)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `CD` of the contract.
@@ -43,7 +36,7 @@ impl Contract for AB {
 /// Limits: at most 2 characters.
 ///
 /// Schema: `input.json#/$defs/c~0d`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CD(pub(super) String);
 
 impl CD {
@@ -59,8 +52,6 @@ impl Contract for CD {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 2)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `EF` of the contract.
@@ -68,7 +59,7 @@ impl Contract for CD {
 /// Limits: at most 3 characters.
 ///
 /// Schema: `input.json#/$defs/e%f`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EF(pub(super) String);
 
 impl EF {
@@ -84,8 +75,6 @@ impl Contract for EF {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `GH` of the contract.
@@ -93,7 +82,7 @@ impl Contract for EF {
 /// Limits: at most 4 characters.
 ///
 /// Schema: `input.json#/$defs/g"h`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GH(pub(super) String);
 
 impl GH {
@@ -109,8 +98,6 @@ impl Contract for GH {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 4)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `IJ` of the contract.
@@ -118,7 +105,7 @@ impl Contract for GH {
 /// Limits: at most 5 characters.
 ///
 /// Schema: `input.json#/$defs/i j`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IJ(pub(super) String);
 
 impl IJ {
@@ -134,14 +121,12 @@ impl Contract for IJ {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 5)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `slash`
     pub slash: Option<AB>,
@@ -159,53 +144,13 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut slash = None;
-        let mut tilde = None;
-        let mut percent = None;
-        let mut quote = None;
-        let mut space = None;
-        let mut both = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "slash" => read::field(&mut map, &mut slash, "slash"),
-                "tilde" => read::field(&mut map, &mut tilde, "tilde"),
-                "percent" => read::field(&mut map, &mut percent, "percent"),
-                "quote" => read::field(&mut map, &mut quote, "quote"),
-                "space" => read::field(&mut map, &mut space, "space"),
-                "both" => read::field(&mut map, &mut both, "both"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            slash = "slash", tilde = "tilde", percent = "percent", quote = "quote", space = "space",
+            both = "both",
         }
-        Ok(Self {
-            slash,
-            tilde,
-            percent,
-            quote,
-            space,
-            both,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("slash", &self.slash);
-        members.optional("tilde", &self.tilde);
-        members.optional("percent", &self.percent);
-        members.optional("quote", &self.quote);
-        members.optional("space", &self.space);
-        members.optional("both", &self.both);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -220,10 +165,6 @@ impl Contract for Input {
             && self.space.as_ref().is_none_or(|value| value.is_valid())
             && self.both.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `KL` of the contract.
@@ -231,7 +172,7 @@ impl Contract for Input {
 /// Limits: at most 6 characters.
 ///
 /// Schema: `input.json#/$defs/k~1~0%l`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KL(pub(super) String);
 
 impl KL {
@@ -247,6 +188,4 @@ impl Contract for KL {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 6)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

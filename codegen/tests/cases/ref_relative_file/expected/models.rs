@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Part` of the contract.
 ///
 /// Schema: `part.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     /// `size`
     ///
@@ -27,34 +23,12 @@ pub struct Part {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Part {
-    const EXPECTING: &'static str = "an object (Part)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut size = None;
-        let mut whole = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "size" => read::field(&mut map, &mut size, "size"),
-                "whole" => read::field(&mut map, &mut whole, "whole"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let size = read::required(size, "size")?;
-        Ok(Self { size, whole, extra })
-    }
-}
-
-::contract_runtime::read_object!(Part);
-
-impl Serialize for Part {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("size", &self.size);
-        members.optional("whole", &self.whole);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Part {
+        required { size = "size" }
+        optional { whole = "whole" }
+        nested { whole = "whole" }
+        extra undeclared
     }
 }
 
@@ -64,19 +38,12 @@ impl Contract for Part {
     fn is_valid(&self) -> bool {
         self.size >= 1 && self.whole.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.whole {
-            value.report_undeclared(&at.key("whole"), found);
-        }
-    }
 }
 
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// `part`
     pub part: Option<Box<Part>>,
@@ -88,33 +55,11 @@ pub struct Root {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Root {
-    const EXPECTING: &'static str = "an object (Root)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut part = None;
-        let mut size = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "part" => read::field(&mut map, &mut part, "part"),
-                "size" => read::field(&mut map, &mut size, "size"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { part, size, extra })
-    }
-}
-
-::contract_runtime::read_object!(Root);
-
-impl Serialize for Root {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("part", &self.part);
-        members.optional("size", &self.size);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Root {
+        optional { part = "part", size = "size" }
+        nested { part = "part" }
+        extra undeclared
     }
 }
 
@@ -124,12 +69,5 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.size.as_ref().is_none_or(|value| *value >= 1)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.part {
-            value.report_undeclared(&at.key("part"), found);
-        }
     }
 }

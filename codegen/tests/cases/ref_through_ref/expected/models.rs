@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Body` of the contract.
 ///
 /// Schema: `checkout.json#/$defs/body`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Body {
     /// `lines`
     ///
@@ -25,31 +21,11 @@ pub struct Body {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Body {
-    const EXPECTING: &'static str = "an object (Body)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut lines = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "lines" => read::field(&mut map, &mut lines, "lines"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let lines = read::required(lines, "lines")?;
-        Ok(Self { lines, extra })
-    }
-}
-
-::contract_runtime::read_object!(Body);
-
-impl Serialize for Body {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("lines", &self.lines);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Body {
+        required { lines = "lines" }
+        nested { lines = "lines" }
+        extra undeclared
     }
 }
 
@@ -59,17 +35,12 @@ impl Contract for Body {
     fn is_valid(&self) -> bool {
         !self.lines.is_empty() && self.lines.iter().all(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("lines"), &self.lines);
-    }
 }
 
 /// `Line` of the contract.
 ///
 /// Schema: `line.yaml`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Line {
     /// `sku`
     ///
@@ -81,34 +52,12 @@ pub struct Line {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Line {
-    const EXPECTING: &'static str = "an object (Line)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut sku = None;
-        let mut parent = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "sku" => read::field(&mut map, &mut sku, "sku"),
-                "parent" => read::field(&mut map, &mut parent, "parent"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let sku = read::required(sku, "sku")?;
-        Ok(Self { sku, parent, extra })
-    }
-}
-
-::contract_runtime::read_object!(Line);
-
-impl Serialize for Line {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("sku", &self.sku);
-        members.optional("parent", &self.parent);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Line {
+        required { sku = "sku" }
+        optional { parent = "parent" }
+        nested { parent = "parent" }
+        extra undeclared
     }
 }
 
@@ -119,19 +68,12 @@ impl Contract for Line {
         schemas::PATTERN_0.is_match(&self.sku)
             && self.parent.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.parent {
-            value.report_undeclared(&at.key("parent"), found);
-        }
-    }
 }
 
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// `checkout`
     pub checkout: Body,
@@ -143,42 +85,12 @@ pub struct Root {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Root {
-    const EXPECTING: &'static str = "an object (Root)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut checkout = None;
-        let mut again = None;
-        let mut line = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "checkout" => read::field(&mut map, &mut checkout, "checkout"),
-                "again" => read::field(&mut map, &mut again, "again"),
-                "line" => read::field(&mut map, &mut line, "line"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let checkout = read::required(checkout, "checkout")?;
-        Ok(Self {
-            checkout,
-            again,
-            line,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Root);
-
-impl Serialize for Root {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("checkout", &self.checkout);
-        members.optional("again", &self.again);
-        members.optional("line", &self.line);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Root {
+        required { checkout = "checkout" }
+        optional { again = "again", line = "line" }
+        nested { checkout = "checkout", again = "again", line = "line" }
+        extra undeclared
     }
 }
 
@@ -189,16 +101,5 @@ impl Contract for Root {
         self.checkout.is_valid()
             && self.again.as_ref().is_none_or(|value| value.is_valid())
             && self.line.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        self.checkout.report_undeclared(&at.key("checkout"), found);
-        if let Some(value) = &self.again {
-            value.report_undeclared(&at.key("again"), found);
-        }
-        if let Some(value) = &self.line {
-            value.report_undeclared(&at.key("line"), found);
-        }
     }
 }

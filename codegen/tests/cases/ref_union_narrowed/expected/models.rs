@@ -2,70 +2,32 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, json::Kind, read::{self, FromMap, Key, Read, Tag},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/$defs/event`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Event {
-    /// `kind` is `"joined"`.
-    Joined(EventJoined),
-    /// `kind` is `"left"`.
-    Left(EventLeft),
-}
-
-impl<'de> FromMap<'de> for Event {
-    const EXPECTING: &'static str = "an object (Event)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("joined") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Joined)
-                }
-                Tag::Text("left") => FromMap::from_map(rest.with_tag()).map(Self::Left),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Event` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/event`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Event {
+        Joined(EventJoined) = "joined",
+        Left(EventLeft) = "left",
     }
 }
 
-::contract_runtime::read_object!(Event);
-
-impl Serialize for Event {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Joined(value) => value.serialize(serializer),
-            Self::Left(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<EventJoined> for Event {
-    fn from(value: EventJoined) -> Self {
-        Self::Joined(value)
-    }
-}
-
-impl From<EventLeft> for Event {
-    fn from(value: EventLeft) -> Self {
-        Self::Left(value)
+::contract_runtime::variants! {
+    Event {
+        from { Joined(EventJoined), Left(EventLeft) }
+        nested { Joined, Left }
     }
 }
 
@@ -73,13 +35,10 @@ impl Contract for Event {
     const VALIDATOR: Validator = schemas::validator(7);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         match self {
-            Self::Joined(value) => value.report_undeclared(at, found),
-            Self::Left(value) => value.report_undeclared(at, found),
+            Self::Joined(_) => true,
+            Self::Left(_) => true,
+            Self::Unknown(value) => schemas::validator(7).is_valid(value),
         }
     }
 }
@@ -87,7 +46,7 @@ impl Contract for Event {
 /// `EventJoined` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EventJoined {
     /// `at`
     pub at: Option<String>,
@@ -95,53 +54,20 @@ pub struct EventJoined {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for EventJoined {
-    const EXPECTING: &'static str = "an object (EventJoined)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"joined"),
-                "at" => read::field(&mut map, &mut at, "at"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { at, extra })
+::contract_runtime::object! {
+    EventJoined {
+        tag { kind = "kind" is "joined" }
+        optional { at = "at" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(EventJoined);
-
-impl Serialize for EventJoined {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"joined");
-        members.optional("at", &self.at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for EventJoined {
-    const VALIDATOR: Validator = schemas::validator(15);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(EventJoined = schemas::validator(15));
 
 /// `EventLeft` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EventLeft {
     /// `at`
     pub at: Option<String>,
@@ -151,56 +77,20 @@ pub struct EventLeft {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for EventLeft {
-    const EXPECTING: &'static str = "an object (EventLeft)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut at = None;
-        let mut why = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"left"),
-                "at" => read::field(&mut map, &mut at, "at"),
-                "why" => read::field(&mut map, &mut why, "why"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { at, why, extra })
+::contract_runtime::object! {
+    EventLeft {
+        tag { kind = "kind" is "left" }
+        optional { at = "at", why = "why" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(EventLeft);
-
-impl Serialize for EventLeft {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"left");
-        members.optional("at", &self.at);
-        members.optional("why", &self.why);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for EventLeft {
-    const VALIDATOR: Validator = schemas::validator(16);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(EventLeft = schemas::validator(16));
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `label`
     pub label: Option<Label>,
@@ -212,36 +102,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut label = None;
-        let mut text = None;
-        let mut event = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "label" => read::field(&mut map, &mut label, "label"),
-                "text" => read::field(&mut map, &mut text, "text"),
-                "event" => read::field(&mut map, &mut event, "event"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { label, text, event, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("label", &self.label);
-        members.optional("text", &self.text);
-        members.optional("event", &self.event);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { label = "label", text = "text", event = "event" }
+        nested { event = "event" }
+        extra undeclared
     }
 }
 
@@ -271,61 +136,26 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Event::Joined(value) => value.at.is_some(),
                     Event::Left(value) => value.at.is_some(),
+                    Event::Unknown(value) => schemas::validator(3).is_valid(value),
                 })
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.event {
-            value.report_undeclared(&at.key("event"), found);
-        }
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `Label` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/label`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum Label {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-/// `Label` of the contract.
-///
-/// Schema: `input.json#/$defs/label`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Label {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for Label {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(Label);
-
-impl Serialize for Label {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<i64> for Label {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for Label {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
+::contract_runtime::variants! { Label { from { Integer(i64), Text(String) } } }
 
 impl Contract for Label {
     const VALIDATOR: Validator = schemas::validator(4);
@@ -336,6 +166,4 @@ impl Contract for Label {
             Self::Text(value) => char_count_at_most(value, 5),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `NotedPage` of the contract.
 ///
 /// Schema: `input.json#/$defs/notedPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NotedPage {
     /// `items`
     ///
@@ -28,37 +23,11 @@ pub struct NotedPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for NotedPage {
-    const EXPECTING: &'static str = "an object (NotedPage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut has_more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("items", items.is_some()), ("hasMore", has_more.is_some())];
-        let (Some(items), Some(has_more)) = (items, has_more) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { items, has_more, extra })
-    }
-}
-
-::contract_runtime::read_object!(NotedPage);
-
-impl Serialize for NotedPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("hasMore", &self.has_more);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    NotedPage {
+        required { items = "items", has_more = "hasMore" }
+        nested { items = "items" }
+        extra undeclared
     }
 }
 
@@ -69,79 +38,12 @@ impl Contract for NotedPage {
         self.items.len() <= 3 && self.items.len() <= 2
             && self.items.iter().all(|value| value.note.is_some())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
-}
-
-/// `Page` of the contract.
-///
-/// Schema: `input.json#/$defs/page`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Page {
-    /// `items`
-    ///
-    /// Limits: at most 3 entries.
-    pub items: Vec<Thing>,
-    /// `hasMore`
-    pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for Page {
-    const EXPECTING: &'static str = "an object (Page)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut has_more = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("items", items.is_some()), ("hasMore", has_more.is_some())];
-        let (Some(items), Some(has_more)) = (items, has_more) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { items, has_more, extra })
-    }
-}
-
-::contract_runtime::read_object!(Page);
-
-impl Serialize for Page {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("hasMore", &self.has_more);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Page {
-    const VALIDATOR: Validator = schemas::validator(1);
-
-    fn is_valid(&self) -> bool {
-        self.items.len() <= 3
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
 }
 
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/$defs/ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `id`
     pub id: String,
@@ -157,40 +59,11 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut note = None;
-        let mut hull = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "hull" => read::field(&mut map, &mut hull, "hull"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("id", id.is_some()), ("hull", hull.is_some())];
-        let (Some(id), Some(hull)) = (id, hull) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, note, hull, extra })
-    }
-}
-
-::contract_runtime::read_object!(Ship);
-
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("note", &self.note);
-        members.entry("hull", &self.hull);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Ship {
+        required { id = "id", hull = "hull" }
+        optional { note = "note" }
+        extra undeclared
     }
 }
 
@@ -201,16 +74,12 @@ impl Contract for Ship {
         self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
             && !self.hull.is_empty()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `ShipPage` of the contract.
 ///
 /// Schema: `input.json#/$defs/shipPage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipPage {
     /// `items`
     ///
@@ -226,49 +95,11 @@ pub struct ShipPage {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ShipPage {
-    const EXPECTING: &'static str = "an object (ShipPage)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut has_more = None;
-        let mut total = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "hasMore" => read::field(&mut map, &mut has_more, "hasMore"),
-                "total" => read::field(&mut map, &mut total, "total"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("items", items.is_some()),
-            ("hasMore", has_more.is_some()),
-            ("total", total.is_some()),
-        ];
-        let (Some(items), Some(has_more), Some(total)) = (items, has_more, total) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self {
-            items,
-            has_more,
-            total,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(ShipPage);
-
-impl Serialize for ShipPage {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.entry("hasMore", &self.has_more);
-        members.entry("total", &self.total);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ShipPage {
+        required { items = "items", has_more = "hasMore", total = "total" }
+        nested { items = "items" }
+        extra undeclared
     }
 }
 
@@ -279,17 +110,12 @@ impl Contract for ShipPage {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
             && self.total >= 0
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
 }
 
 /// `Thing` of the contract.
 ///
 /// Schema: `input.json#/$defs/thing`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Thing {
     /// `id`
     pub id: String,
@@ -299,45 +125,12 @@ pub struct Thing {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Thing {
-    const EXPECTING: &'static str = "an object (Thing)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut note = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, note, extra })
+::contract_runtime::object! {
+    Thing {
+        required { id = "id" }
+        optional { note = "note" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Thing);
-
-impl Serialize for Thing {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("note", &self.note);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Thing {
-    const VALIDATOR: Validator = schemas::validator(5);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Thing = schemas::validator(5));

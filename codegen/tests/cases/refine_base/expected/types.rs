@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{NotedPage, Page, Ship, ShipPage, Thing};
+pub use super::models::{NotedPage, Ship, ShipPage, Thing};

@@ -2,14 +2,10 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -22,6 +18,8 @@ pub struct Input {
     /// Limits: matches `^-?[0-9]+ °C$`.
     pub temperature: crate::outside::Temperature,
     /// `history`
+    ///
+    /// Limits: each matches `^-?[0-9]+ °C$`.
     pub history: Option<Vec<crate::outside::Temperature>>,
     /// `outside`
     pub outside: Option<Nullable<crate::outside::Temperature>>,
@@ -33,46 +31,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut temperature = None;
-        let mut history = None;
-        let mut outside = None;
-        let mut inline = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "temperature" => read::field(&mut map, &mut temperature, "temperature"),
-                "history" => read::field(&mut map, &mut history, "history"),
-                "outside" => read::field(&mut map, &mut outside, "outside"),
-                "inline" => read::field(&mut map, &mut inline, "inline"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let temperature = read::required(temperature, "temperature")?;
-        Ok(Self {
-            temperature,
-            history,
-            outside,
-            inline,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("temperature", &self.temperature);
-        members.optional("history", &self.history);
-        members.optional("outside", &self.outside);
-        members.optional("inline", &self.inline);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        required { temperature = "temperature" }
+        optional { history = "history", outside = "outside", inline = "inline" }
+        extra undeclared
     }
 }
 
@@ -102,9 +65,5 @@ impl Contract for Input {
                 .inline
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(7)))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Secret, Undeclared, contract,
-    read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_least,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable, Secret};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// `password`
     ///
@@ -41,149 +35,25 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut password = None;
-        let mut token = None;
-        let mut pin = None;
-        let mut list = None;
-        let mut maybe = None;
-        let mut nullable = None;
-        let mut user = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "password" => read::field(&mut map, &mut password, "password"),
-                "token" => read::field(&mut map, &mut token, "token"),
-                "pin" => read::field(&mut map, &mut pin, "pin"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "maybe" => read::field(&mut map, &mut maybe, "maybe"),
-                "nullable" => read::field(&mut map, &mut nullable, "nullable"),
-                "user" => read::field(&mut map, &mut user, "user"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        required { password = "password" }
+        optional {
+            token = "token", pin = "pin", list = "list", maybe = "maybe", nullable = "nullable",
+            user = "user",
         }
-        let password = read::required(password, "password")?;
-        Ok(Self {
-            password,
-            token,
-            pin,
-            list,
-            maybe,
-            nullable,
-            user,
-            extra,
-        })
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("password", &self.password);
-        members.optional("token", &self.token);
-        members.optional("pin", &self.pin);
-        members.optional("list", &self.list);
-        members.optional("maybe", &self.maybe);
-        members.optional("nullable", &self.nullable);
-        members.optional("user", &self.user);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Input {
-    /// Starts a builder: set the members, then [`build`](InputBuilder::build).
-    pub fn builder() -> InputBuilder {
-        InputBuilder::default()
-    }
-}
-
-/// Builds a [`Input`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilder {
-    password: Option<Secret>,
-    token: Option<Token>,
-    pin: Option<Nullable<Secret>>,
-    list: Option<Vec<Token>>,
-    maybe: Option<Nullable<Token>>,
-    nullable: Option<NullableToken>,
-    user: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputBuilder {
-    /// `password`
-    ///
-    /// Limits: at least 8 characters.
-    pub fn password(mut self, value: impl Into<Secret>) -> Self {
-        self.password = Some(value.into());
-        self
-    }
-
-    /// `token`
-    pub fn token(mut self, value: impl Into<Token>) -> Self {
-        self.token = Some(value.into());
-        self
-    }
-
-    /// `pin`
-    ///
-    /// Limits: matches `^\d{4}$`.
-    pub fn pin(mut self, value: impl Into<Nullable<Secret>>) -> Self {
-        self.pin = Some(value.into());
-        self
-    }
-
-    /// `list`
-    pub fn list(mut self, value: impl IntoIterator<Item = impl Into<Token>>) -> Self {
-        self.list = Some(value.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// `maybe`
-    pub fn maybe(mut self, value: impl Into<Nullable<Token>>) -> Self {
-        self.maybe = Some(value.into());
-        self
-    }
-
-    /// `nullable`
-    pub fn nullable(mut self, value: impl Into<NullableToken>) -> Self {
-        self.nullable = Some(value.into());
-        self
-    }
-
-    /// `user`
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.user = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Input, Violations> {
-        let given = [("password", self.password.is_some())];
-        let (Some(password),) = (self.password,) else {
-            return Err(contract::missing(Input::VALIDATOR, &given));
-        };
-        let value = Input {
-            password,
-            token: self.token,
-            pin: self.pin,
-            list: self.list,
-            maybe: self.maybe,
-            nullable: self.nullable,
-            user: self.user,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Input InputBuilder {
+        required { password: one Secret = "password" }
+        optional {
+            token: one Token = "token", pin: one Nullable<Secret> = "pin",
+            list: list Vec<Token> = "list", maybe: one Nullable<Token> = "maybe",
+            nullable: one NullableToken = "nullable", user: one String = "user",
+        }
     }
 }
 
@@ -212,10 +82,6 @@ impl Contract for Input {
                     Nullable::Value(value) => char_count_at_least(value.0.expose(), 3),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `NullableToken` of the contract.
@@ -223,7 +89,7 @@ impl Contract for Input {
 /// Limits: at least 3 characters.
 ///
 /// Schema: `input.json#/$defs/nullableToken`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NullableToken(pub Nullable<Secret>);
 
 ::contract_runtime::wrapper!(NullableToken, Nullable < Secret >);
@@ -237,8 +103,6 @@ impl Contract for NullableToken {
             Nullable::Value(value) => char_count_at_least(value.expose(), 3),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Token` of the contract.
@@ -246,7 +110,7 @@ impl Contract for NullableToken {
 /// Limits: at least 3 characters.
 ///
 /// Schema: `input.json#/$defs/token`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token(pub(super) Secret);
 
 impl Token {
@@ -262,6 +126,4 @@ impl Contract for Token {
     fn is_valid(&self) -> bool {
         char_count_at_least(self.0.expose(), 3)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `short`
     ///
@@ -32,36 +27,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut short = None;
-        let mut exact = None;
-        let mut empty = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "short" => read::field(&mut map, &mut short, "short"),
-                "exact" => read::field(&mut map, &mut exact, "exact"),
-                "empty" => read::field(&mut map, &mut empty, "empty"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { short, exact, empty, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("short", &self.short);
-        members.optional("exact", &self.exact);
-        members.optional("empty", &self.empty);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { short = "short", exact = "exact", empty = "empty" }
+        extra undeclared
     }
 }
 
@@ -76,10 +45,6 @@ impl Contract for Input {
             && self.exact.as_ref().is_none_or(|value| value.is_valid())
             && self.empty.as_ref().is_none_or(|value| char_count_at_most(value, 0))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Two` of the contract.
@@ -87,7 +52,7 @@ impl Contract for Input {
 /// Limits: exactly 2 characters.
 ///
 /// Schema: `input.json#/$defs/two`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Two(pub(super) String);
 
 impl Two {
@@ -106,6 +71,4 @@ impl Contract for Two {
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 2) && char_count_at_most(&self.0, 2)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

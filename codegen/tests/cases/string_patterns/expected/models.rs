@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `word`
     ///
@@ -51,61 +47,13 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut word = None;
-        let mut upper = None;
-        let mut greek = None;
-        let mut digits = None;
-        let mut inside = None;
-        let mut astral = None;
-        let mut class = None;
-        let mut slug = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "word" => read::field(&mut map, &mut word, "word"),
-                "upper" => read::field(&mut map, &mut upper, "upper"),
-                "greek" => read::field(&mut map, &mut greek, "greek"),
-                "digits" => read::field(&mut map, &mut digits, "digits"),
-                "inside" => read::field(&mut map, &mut inside, "inside"),
-                "astral" => read::field(&mut map, &mut astral, "astral"),
-                "class" => read::field(&mut map, &mut class, "class"),
-                "slug" => read::field(&mut map, &mut slug, "slug"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            word = "word", upper = "upper", greek = "greek", digits = "digits", inside = "inside",
+            astral = "astral", class = "class", slug = "slug",
         }
-        Ok(Self {
-            word,
-            upper,
-            greek,
-            digits,
-            inside,
-            astral,
-            class,
-            slug,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("word", &self.word);
-        members.optional("upper", &self.upper);
-        members.optional("greek", &self.greek);
-        members.optional("digits", &self.digits);
-        members.optional("inside", &self.inside);
-        members.optional("astral", &self.astral);
-        members.optional("class", &self.class);
-        members.optional("slug", &self.slug);
-        members.rest(&self.extra);
-        members.end()
+        extra undeclared
     }
 }
 
@@ -131,10 +79,6 @@ impl Contract for Input {
             && self.class.as_ref().is_none_or(|value| schemas::PATTERN_2.is_match(value))
             && self.slug.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `Slug` of the contract.
@@ -142,7 +86,7 @@ impl Contract for Input {
 /// Limits: matches `^(?:[a-z0-9]|[a-z0-9][a-z0-9-]*[a-z0-9])$`.
 ///
 /// Schema: `input.json#/$defs/slug`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slug(pub(super) String);
 
 ::contract_runtime::string_newtype!(Slug);
@@ -153,6 +97,4 @@ impl Contract for Slug {
     fn is_valid(&self) -> bool {
         schemas::PATTERN_0.is_match(&self.0)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

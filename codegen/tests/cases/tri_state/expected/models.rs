@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::{Path, Violations},
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `must`
     ///
@@ -27,7 +22,7 @@ pub struct Input {
     /// Limits: 1 to 5.
     pub may: Option<Nullable<i64>>,
     /// `ref`
-    pub r#ref: Option<Nullable<Name>>,
+    pub ref_: Option<Nullable<Name>>,
     /// `level`
     pub level: Option<Nullable<InputLevel>>,
     /// `list`
@@ -40,149 +35,27 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut must = None;
-        let mut may = None;
-        let mut r#ref = None;
-        let mut level = None;
-        let mut list = None;
-        let mut inner = None;
-        let mut nullable = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "must" => read::field(&mut map, &mut must, "must"),
-                "may" => read::field(&mut map, &mut may, "may"),
-                "ref" => read::field(&mut map, &mut r#ref, "ref"),
-                "level" => read::field(&mut map, &mut level, "level"),
-                "list" => read::field(&mut map, &mut list, "list"),
-                "inner" => read::field(&mut map, &mut inner, "inner"),
-                "nullable" => read::field(&mut map, &mut nullable, "nullable"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        required { must = "must" }
+        optional {
+            may = "may", ref_ = "ref", level = "level", list = "list", inner = "inner",
+            nullable = "nullable",
         }
-        let must = read::required(must, "must")?;
-        Ok(Self {
-            must,
-            may,
-            r#ref,
-            level,
-            list,
-            inner,
-            nullable,
-            extra,
-        })
+        nested { inner = "inner" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("must", &self.must);
-        members.optional("may", &self.may);
-        members.optional("ref", &self.r#ref);
-        members.optional("level", &self.level);
-        members.optional("list", &self.list);
-        members.optional("inner", &self.inner);
-        members.optional("nullable", &self.nullable);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Input {
-    /// Starts a builder: set the members, then [`build`](InputBuilder::build).
-    pub fn builder() -> InputBuilder {
-        InputBuilder::default()
-    }
-}
-
-/// Builds a [`Input`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputBuilder {
-    must: Option<Nullable<String>>,
-    may: Option<Nullable<i64>>,
-    r#ref: Option<Nullable<Name>>,
-    level: Option<Nullable<InputLevel>>,
-    list: Option<Nullable<Vec<Nullable<bool>>>>,
-    inner: Option<Nullable<InputInner>>,
-    nullable: Option<Maybe>,
-    extra: Map<Json>,
-}
-
-impl InputBuilder {
-    /// `must`
-    ///
-    /// Limits: at least 1 character.
-    pub fn must(mut self, value: impl Into<Nullable<String>>) -> Self {
-        self.must = Some(value.into());
-        self
-    }
-
-    /// `may`
-    ///
-    /// Limits: 1 to 5.
-    pub fn may(mut self, value: impl Into<Nullable<i64>>) -> Self {
-        self.may = Some(value.into());
-        self
-    }
-
-    /// `ref`
-    pub fn r#ref(mut self, value: impl Into<Nullable<Name>>) -> Self {
-        self.r#ref = Some(value.into());
-        self
-    }
-
-    /// `level`
-    pub fn level(mut self, value: impl Into<Nullable<InputLevel>>) -> Self {
-        self.level = Some(value.into());
-        self
-    }
-
-    /// `list`
-    pub fn list(mut self, value: impl Into<Nullable<Vec<Nullable<bool>>>>) -> Self {
-        self.list = Some(value.into());
-        self
-    }
-
-    /// `inner`
-    pub fn inner(mut self, value: impl Into<Nullable<InputInner>>) -> Self {
-        self.inner = Some(value.into());
-        self
-    }
-
-    /// `nullable`
-    pub fn nullable(mut self, value: impl Into<Maybe>) -> Self {
-        self.nullable = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
-    ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<Input, Violations> {
-        let given = [("must", self.must.is_some())];
-        let (Some(must),) = (self.must,) else {
-            return Err(contract::missing(Input::VALIDATOR, &given));
-        };
-        let value = Input {
-            must,
-            may: self.may,
-            r#ref: self.r#ref,
-            level: self.level,
-            list: self.list,
-            inner: self.inner,
-            nullable: self.nullable,
-            extra: self.extra,
-        };
-        value.validate().map(|()| value)
+::contract_runtime::builder! {
+    Input InputBuilder {
+        required { must: one Nullable<String> = "must" }
+        optional {
+            may: one Nullable<i64> = "may", ref_: one Nullable<Name> = "ref",
+            level: one Nullable<InputLevel> = "level",
+            list: one Nullable<Vec<Nullable<bool>>> = "list",
+            inner: one Nullable<InputInner> = "inner", nullable: one Maybe = "nullable",
+        }
     }
 }
 
@@ -202,26 +75,26 @@ impl Contract for Input {
                     Nullable::Value(value) => *value >= 1 && *value <= 5,
                 })
             && self
-                .r#ref
+                .ref_
                 .as_ref()
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => char_count_at_most(&value.0, 3),
+                })
+            && self
+                .level
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => value.is_known(),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(Nullable::Value(value)) = &self.inner {
-            value.report_undeclared(&at.key("inner"), found);
-        }
     }
 }
 
 /// `InputInner` of the contract.
 ///
 /// Schema: `input.json#/properties/inner`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInner {
     /// `a`
     pub a: String,
@@ -229,127 +102,28 @@ pub struct InputInner {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputInner {
-    const EXPECTING: &'static str = "an object (InputInner)";
+::contract_runtime::object! { InputInner { required { a = "a" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let a = read::required(a, "a")?;
-        Ok(Self { a, extra })
-    }
-}
+::contract_runtime::builder! { InputInner InputInnerBuilder { required { a: one String = "a" } } }
 
-::contract_runtime::read_object!(InputInner);
+::contract_runtime::contract!(InputInner = schemas::validator(9));
 
-impl Serialize for InputInner {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("a", &self.a);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl InputInner {
-    /// Starts a builder: set the members, then [`build`](InputInnerBuilder::build).
-    pub fn builder() -> InputInnerBuilder {
-        InputInnerBuilder::default()
-    }
-}
-
-/// Builds a [`InputInner`]; [`build`](Self::build) checks it.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a builder does nothing until it is built"]
-pub struct InputInnerBuilder {
-    a: Option<String>,
-    extra: Map<Json>,
-}
-
-impl InputInnerBuilder {
-    /// `a`
-    pub fn a(mut self, value: impl Into<String>) -> Self {
-        self.a = Some(value.into());
-        self
-    }
-
-    /// Checks all rules of the contract and gives the value.
+::contract_runtime::open_enum! {
+    /// `InputLevel` of the contract.
     ///
-    /// # Errors
-    /// Every member that is missing, or else every rule that is broken.
-    pub fn build(self) -> Result<InputInner, Violations> {
-        let given = [("a", self.a.is_some())];
-        let (Some(a),) = (self.a,) else {
-            return Err(contract::missing(InputInner::VALIDATOR, &given));
-        };
-        let value = InputInner { a, extra: self.extra };
-        value.validate().map(|()| value)
+    /// Schema: `input.json#/properties/level`.
+    pub enum InputLevel {
+        Low = "low",
+        High = "high",
     }
 }
-
-impl Contract for InputInner {
-    const VALIDATOR: Validator = schemas::validator(9);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `InputLevel` of the contract.
-///
-/// Schema: `input.json#/properties/level`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputLevel {
-    /// `low`
-    Low,
-    /// `high`
-    High,
-}
-
-impl InputLevel {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Low, Self::High];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Low => "low",
-            Self::High => "high",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "low" => Self::Low,
-                "high" => Self::High,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(InputLevel);
 
 impl Contract for InputLevel {
     const VALIDATOR: Validator = schemas::validator(6);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Maybe` of the contract.
@@ -357,7 +131,7 @@ impl Contract for InputLevel {
 /// Limits: matches `^m`.
 ///
 /// Schema: `input.json#/$defs/maybe`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maybe(pub Nullable<String>);
 
 ::contract_runtime::wrapper!(Maybe, Nullable < String >);
@@ -371,8 +145,6 @@ impl Contract for Maybe {
             Nullable::Value(value) => schemas::PATTERN_0.is_match(value),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Name` of the contract.
@@ -380,7 +152,7 @@ impl Contract for Maybe {
 /// Limits: at most 3 characters.
 ///
 /// Schema: `input.json#/$defs/name`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(pub(super) String);
 
 impl Name {
@@ -396,6 +168,4 @@ impl Contract for Name {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, Undeclared, contract,
-    read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `point`
     ///
@@ -31,36 +25,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut point = None;
-        let mut named = None;
-        let mut short = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "point" => read::field(&mut map, &mut point, "point"),
-                "named" => read::field(&mut map, &mut named, "named"),
-                "short" => read::field(&mut map, &mut short, "short"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { point, named, short, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("point", &self.point);
-        members.optional("named", &self.named);
-        members.optional("short", &self.short);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { point = "point", named = "named", short = "short" }
+        extra undeclared
     }
 }
 
@@ -75,10 +43,6 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(6)))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `KeyValue` of the contract.
@@ -86,7 +50,7 @@ impl Contract for Input {
 /// Limits: at least 1 character.
 ///
 /// Schema: `input.json#/$defs/key`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyValue(pub(super) String);
 
 impl KeyValue {
@@ -102,8 +66,6 @@ impl Contract for KeyValue {
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Pair` of the contract.
@@ -111,7 +73,7 @@ impl Contract for KeyValue {
 /// Limits: exactly 2 entries.
 ///
 /// Schema: `input.json#/$defs/pair`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pair(pub (KeyValue, Nullable<String>));
 
 ::contract_runtime::wrapper!(Pair, (KeyValue, Nullable < String >,));
@@ -126,6 +88,4 @@ impl Contract for Pair {
                 Nullable::Value(value) => char_count_at_most(value, 2),
             }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, text::char_count_at_least,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `ifMember`
     pub if_member: Option<InputIfMember>,
@@ -28,41 +23,10 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut if_member = None;
-        let mut not_member = None;
-        let mut settled = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ifMember" => read::field(&mut map, &mut if_member, "ifMember"),
-                "notMember" => read::field(&mut map, &mut not_member, "notMember"),
-                "settled" => read::field(&mut map, &mut settled, "settled"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            if_member,
-            not_member,
-            settled,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("ifMember", &self.if_member);
-        members.optional("notMember", &self.not_member);
-        members.optional("settled", &self.settled);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { if_member = "ifMember", not_member = "notMember", settled = "settled" }
+        extra undeclared
     }
 }
 
@@ -74,16 +38,12 @@ impl Contract for Input {
             && self.not_member.as_ref().is_none_or(|value| value.is_valid())
             && self.settled.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputIfMember` of the contract.
 ///
 /// Schema: `input.json#/properties/ifMember`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputIfMember {
     /// `c`
     pub c: Option<Json>,
@@ -91,40 +51,11 @@ pub struct InputIfMember {
     pub extra: Map<String>,
 }
 
-impl<'de> FromMap<'de> for InputIfMember {
-    const EXPECTING: &'static str = "an object (InputIfMember)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut c = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "c" => read::field(&mut map, &mut c, "c"),
-                _ => read::other(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { c, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputIfMember);
-
-impl Serialize for InputIfMember {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("c", &self.c);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputIfMember { optional { c = "c" } extra declared } }
 
 impl Contract for InputIfMember {
     const VALIDATOR: Validator = schemas::validator(1);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.c.as_ref().is_none_or(|value| schemas::validator(2).is_valid(value))
             && (!(self.extra.contains_key("type")
@@ -134,14 +65,12 @@ impl Contract for InputIfMember {
                     .is_none_or(|value| char_count_at_least(value, 3)))
                 || self.c.is_some())
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `InputNotMember` of the contract.
 ///
 /// Schema: `input.json#/properties/notMember`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNotMember {
     /// `c`
     pub c: Option<Json>,
@@ -149,32 +78,7 @@ pub struct InputNotMember {
     pub extra: Map<String>,
 }
 
-impl<'de> FromMap<'de> for InputNotMember {
-    const EXPECTING: &'static str = "an object (InputNotMember)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut c = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "c" => read::field(&mut map, &mut c, "c"),
-                _ => read::other(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { c, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputNotMember);
-
-impl Serialize for InputNotMember {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("c", &self.c);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputNotMember { optional { c = "c" } extra declared } }
 
 impl Contract for InputNotMember {
     const VALIDATOR: Validator = schemas::validator(7);
@@ -184,14 +88,12 @@ impl Contract for InputNotMember {
             && !(self.extra.contains_key("type")
                 && self.extra.get("type").is_none_or(|value| value == "no"))
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `InputSettled` of the contract.
 ///
 /// Schema: `input.json#/properties/settled`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputSettled {
     /// `c`
     pub c: Option<Json>,
@@ -199,32 +101,7 @@ pub struct InputSettled {
     pub extra: Map<String>,
 }
 
-impl<'de> FromMap<'de> for InputSettled {
-    const EXPECTING: &'static str = "an object (InputSettled)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut c = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "c" => read::field(&mut map, &mut c, "c"),
-                _ => read::other(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { c, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputSettled);
-
-impl Serialize for InputSettled {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("c", &self.c);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { InputSettled { optional { c = "c" } extra declared } }
 
 impl Contract for InputSettled {
     const VALIDATOR: Validator = schemas::validator(12);
@@ -233,6 +110,4 @@ impl Contract for InputSettled {
         self.c.as_ref().is_none_or(|value| schemas::validator(13).is_valid(value))
             && self.c.is_some()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

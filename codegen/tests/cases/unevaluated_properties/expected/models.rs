@@ -2,71 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
-
-/// `Base` of the contract.
-///
-/// Schema: `input.json#/$defs/base`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Base {
-    /// `id`
-    pub id: String,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for Base {
-    const EXPECTING: &'static str = "an object (Base)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(Base);
-
-impl Serialize for Base {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Base {
-    const VALIDATOR: Validator = schemas::validator(1);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
 
 /// `Closed` of the contract.
 ///
 /// Schema: `input.json#/$defs/closed`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
     /// `id`
     pub id: String,
@@ -82,56 +27,17 @@ pub struct Closed {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Closed {
-    const EXPECTING: &'static str = "an object (Closed)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut name = None;
-        let mut kind = None;
-        let mut months = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "months" => read::field(&mut map, &mut months, "months"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self {
-            id,
-            name,
-            kind,
-            months,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Closed);
-
-impl Serialize for Closed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("name", &self.name);
-        members.optional("kind", &self.kind);
-        members.optional("months", &self.months);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Closed {
+        required { id = "id" }
+        optional { name = "name", kind = "kind", months = "months" }
+        extra undeclared unless [schemas::PATTERN_0]
     }
 }
 
 impl Contract for Closed {
     const VALIDATOR: Validator = schemas::validator(3);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| !value.is_empty())
             && (self.kind.is_none()
@@ -145,20 +51,12 @@ impl Contract for Closed {
                         .is_none_or(|value| schemas::validator(11).is_valid(value)))
             && contract::holds(self, schemas::validator(3))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        for name in self.extra.keys() {
-            if !(schemas::PATTERN_0.is_match(name)) {
-                found.member(at, name);
-            }
-        }
-    }
 }
 
 /// `Holder` of the contract.
 ///
 /// Schema: `input.json#/$defs/holder`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Holder {
     /// `inner`
     pub inner: Option<Closed>,
@@ -166,30 +64,11 @@ pub struct Holder {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Holder {
-    const EXPECTING: &'static str = "an object (Holder)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut inner = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "inner" => read::field(&mut map, &mut inner, "inner"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { inner, extra })
-    }
-}
-
-::contract_runtime::read_object!(Holder);
-
-impl Serialize for Holder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("inner", &self.inner);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Holder {
+        optional { inner = "inner" }
+        nested { inner = "inner" }
+        extra undeclared
     }
 }
 
@@ -199,19 +78,12 @@ impl Contract for Holder {
     fn is_valid(&self) -> bool {
         self.inner.as_ref().is_none_or(|value| value.is_valid())
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.inner {
-            value.report_undeclared(&at.key("inner"), found);
-        }
-    }
 }
 
 /// `Typed` of the contract.
 ///
 /// Schema: `input.json#/$defs/typed`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Typed {
     /// `id`
     pub id: String,
@@ -219,42 +91,12 @@ pub struct Typed {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Typed {
-    const EXPECTING: &'static str = "an object (Typed)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(Typed);
-
-impl Serialize for Typed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Typed { required { id = "id" } extra undeclared } }
 
 impl Contract for Typed {
     const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
         contract::holds(self, schemas::validator(13))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Base, Closed, Holder, Typed};
+pub use super::models::{Closed, Holder, Typed};

@@ -2,21 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, json::Kind, read::{self, FromMap, Key, Read, Tag},
-    schema::Validator, text::{char_count_at_least, char_count_at_most},
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Colour` of the contract.
 ///
 /// Schema: `input.json#/$defs/colour`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Colour(pub(super) String);
 
 ::contract_runtime::string_newtype!(Colour);
@@ -27,14 +22,12 @@ impl Contract for Colour {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 4)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `colour`
     pub colour: Option<InputColour>,
@@ -48,45 +41,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut colour = None;
-        let mut shape = None;
-        let mut kind = None;
-        let mut deep = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "colour" => read::field(&mut map, &mut colour, "colour"),
-                "shape" => read::field(&mut map, &mut shape, "shape"),
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "deep" => read::field(&mut map, &mut deep, "deep"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            colour,
-            shape,
-            kind,
-            deep,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("colour", &self.colour);
-        members.optional("shape", &self.shape);
-        members.optional("kind", &self.kind);
-        members.optional("deep", &self.deep);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { colour = "colour", shape = "shape", kind = "kind", deep = "deep" }
+        nested { shape = "shape" }
+        extra undeclared
     }
 }
 
@@ -95,6 +54,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.colour.as_ref().is_none_or(|value| matches!(value, InputColour::Red))
+            && self.shape.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .kind
                 .as_ref()
@@ -110,115 +70,48 @@ impl Contract for Input {
                         && char_count_at_most(&value.0, 3)
                 })
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.shape {
-            value.report_undeclared(&at.key("shape"), found);
-        }
-    }
 }
 
-/// `InputColour` of the contract.
-///
-/// Limits: at most 4 characters.
-///
-/// Schema: `input.json#/properties/colour`, `input.json#/$defs/colour/anyOf/0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputColour {
-    /// `red`
-    Red,
-    /// `green`
-    Green,
-}
-
-impl InputColour {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Red, Self::Green];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "red" => Self::Red,
-                "green" => Self::Green,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `InputColour` of the contract.
+    ///
+    /// Limits: at most 4 characters.
+    ///
+    /// Schema: `input.json#/properties/colour`, `input.json#/$defs/colour/anyOf/0`.
+    pub enum InputColour {
+        Red = "red",
+        Green = "green",
     }
 }
-
-::contract_runtime::closed_enum!(InputColour);
 
 impl Contract for InputColour {
     const VALIDATOR: Validator = schemas::validator(28);
 
     fn is_valid(&self) -> bool {
-        matches!(self, InputColour::Red)
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `InputShape` of the contract.
-///
-/// Schema: `input.json#/properties/shape`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum InputShape {
-    /// `kind` is `"box"`.
-    Box(InputShapeBox),
-    /// `kind` is `"dot"`.
-    Dot(InputShapeDot),
-}
-
-impl<'de> FromMap<'de> for InputShape {
-    const EXPECTING: &'static str = "an object (InputShape)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("box") => FromMap::from_map(rest.with_tag()).map(Self::Box),
-                Tag::Text("dot") => FromMap::from_map(rest.with_tag()).map(Self::Dot),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+        matches!(self, InputColour::Red) && char_count_at_most(self.as_str(), 4)
     }
 }
 
-::contract_runtime::read_object!(InputShape);
-
-impl Serialize for InputShape {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Box(value) => value.serialize(serializer),
-            Self::Dot(value) => value.serialize(serializer),
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `InputShape` of the contract.
+    ///
+    /// Schema: `input.json#/properties/shape`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum InputShape {
+        Box(InputShapeBox) = "box",
+        Dot(InputShapeDot) = "dot",
     }
 }
 
-impl From<InputShapeBox> for InputShape {
-    fn from(value: InputShapeBox) -> Self {
-        Self::Box(value)
-    }
-}
-
-impl From<InputShapeDot> for InputShape {
-    fn from(value: InputShapeDot) -> Self {
-        Self::Dot(value)
+::contract_runtime::variants! {
+    InputShape {
+        from { Box(InputShapeBox), Dot(InputShapeDot) }
+        nested { Box, Dot }
     }
 }
 
@@ -226,13 +119,10 @@ impl Contract for InputShape {
     const VALIDATOR: Validator = schemas::validator(4);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         match self {
-            Self::Box(value) => value.report_undeclared(at, found),
-            Self::Dot(value) => value.report_undeclared(at, found),
+            Self::Box(_) => true,
+            Self::Dot(_) => true,
+            Self::Unknown(value) => schemas::validator(4).is_valid(value),
         }
     }
 }
@@ -240,7 +130,7 @@ impl Contract for InputShape {
 /// `InputShapeBox` of the contract.
 ///
 /// Schema: `input.json#/properties/shape`, `input.json#/$defs/shape/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputShapeBox {
     /// `note`
     pub note: String,
@@ -250,63 +140,20 @@ pub struct InputShapeBox {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputShapeBox {
-    const EXPECTING: &'static str = "an object (InputShapeBox)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut note = None;
-        let mut kind = None;
-        let mut side = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "note" => read::field(&mut map, &mut note, "note"),
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"box"),
-                "side" => read::field(&mut map, &mut side, "side"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("note", note.is_some()),
-            ("kind", kind.is_some()),
-            ("side", side.is_some()),
-        ];
-        let (Some(note), Some(()), Some(side)) = (note, kind, side) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { note, side, extra })
+::contract_runtime::object! {
+    InputShapeBox {
+        tag { kind = "kind" is "box" }
+        required { note = "note", side = "side" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputShapeBox);
-
-impl Serialize for InputShapeBox {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"box");
-        members.entry("note", &self.note);
-        members.entry("side", &self.side);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputShapeBox {
-    const VALIDATOR: Validator = schemas::validator(29);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputShapeBox = schemas::validator(29));
 
 /// `InputShapeDot` of the contract.
 ///
 /// Schema: `input.json#/properties/shape`, `input.json#/$defs/shape/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputShapeDot {
     /// `note`
     pub note: String,
@@ -314,96 +161,31 @@ pub struct InputShapeDot {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputShapeDot {
-    const EXPECTING: &'static str = "an object (InputShapeDot)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut note = None;
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "note" => read::field(&mut map, &mut note, "note"),
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"dot"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("note", note.is_some()), ("kind", kind.is_some())];
-        let (Some(note), Some(())) = (note, kind) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { note, extra })
+::contract_runtime::object! {
+    InputShapeDot {
+        tag { kind = "kind" is "dot" }
+        required { note = "note" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputShapeDot);
+::contract_runtime::contract!(InputShapeDot = schemas::validator(30));
 
-impl Serialize for InputShapeDot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"dot");
-        members.entry("note", &self.note);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `KindValue` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/kind`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum KindValue {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-impl Contract for InputShapeDot {
-    const VALIDATOR: Validator = schemas::validator(30);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `KindValue` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KindValue {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for KindValue {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(KindValue);
-
-impl Serialize for KindValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<i64> for KindValue {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for KindValue {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
+::contract_runtime::variants! { KindValue { from { Integer(i64), Text(String) } } }
 
 impl Contract for KindValue {
     const VALIDATOR: Validator = schemas::validator(25);
@@ -413,182 +195,5 @@ impl Contract for KindValue {
             Self::Integer(_) => true,
             Self::Text(value) => !value.is_empty(),
         }
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `Shape` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Shape {
-    /// `kind` is `"box"`.
-    Box(ShapeBox),
-    /// `kind` is `"dot"`.
-    Dot(ShapeDot),
-}
-
-impl<'de> FromMap<'de> for Shape {
-    const EXPECTING: &'static str = "an object (Shape)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("box") => FromMap::from_map(rest.with_tag()).map(Self::Box),
-                Tag::Text("dot") => FromMap::from_map(rest.with_tag()).map(Self::Dot),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Shape);
-
-impl Serialize for Shape {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Box(value) => value.serialize(serializer),
-            Self::Dot(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<ShapeBox> for Shape {
-    fn from(value: ShapeBox) -> Self {
-        Self::Box(value)
-    }
-}
-
-impl From<ShapeDot> for Shape {
-    fn from(value: ShapeDot) -> Self {
-        Self::Dot(value)
-    }
-}
-
-impl Contract for Shape {
-    const VALIDATOR: Validator = schemas::validator(19);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Box(value) => value.report_undeclared(at, found),
-            Self::Dot(value) => value.report_undeclared(at, found),
-        }
-    }
-}
-
-/// `ShapeBox` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ShapeBox {
-    /// `side`
-    pub side: i64,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for ShapeBox {
-    const EXPECTING: &'static str = "an object (ShapeBox)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut side = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"box"),
-                "side" => read::field(&mut map, &mut side, "side"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("side", side.is_some())];
-        let (Some(()), Some(side)) = (kind, side) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { side, extra })
-    }
-}
-
-::contract_runtime::read_object!(ShapeBox);
-
-impl Serialize for ShapeBox {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"box");
-        members.entry("side", &self.side);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for ShapeBox {
-    const VALIDATOR: Validator = schemas::validator(31);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `ShapeDot` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ShapeDot {
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for ShapeDot {
-    const EXPECTING: &'static str = "an object (ShapeDot)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"dot"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(ShapeDot);
-
-impl Serialize for ShapeDot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"dot");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for ShapeDot {
-    const VALIDATOR: Validator = schemas::validator(32);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

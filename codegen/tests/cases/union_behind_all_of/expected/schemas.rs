@@ -50,8 +50,6 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/properties/colour", keywords: &[Keyword::AllOf(&[SchemaId(1), SchemaId(18)])] },
         Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(20)])] },
         Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(23)])] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[SchemaId(19), SchemaId(20)])] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[SchemaId(19), SchemaId(23)])] },
     ],
     resources: &[
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },

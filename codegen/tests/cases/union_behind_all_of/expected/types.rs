@@ -4,5 +4,4 @@
 
 pub use super::models::{
     Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue,
-    Shape, ShapeBox, ShapeDot,
 };

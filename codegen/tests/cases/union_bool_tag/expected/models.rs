@@ -2,67 +2,32 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `ok` is `true`.
-    OkTrue(InputOkTrue),
-    /// `ok` is `false`.
-    OkFalse(InputOkFalse),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "ok",
-            |tag, rest| match tag {
-                Tag::Bool(true) => FromMap::from_map(rest.with_tag()).map(Self::OkTrue),
-                Tag::Bool(false) => FromMap::from_map(rest.with_tag()).map(Self::OkFalse),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "ok"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        OkTrue(InputOkTrue) = true,
+        OkFalse(InputOkFalse) = false,
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::OkTrue(value) => value.serialize(serializer),
-            Self::OkFalse(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<InputOkTrue> for Input {
-    fn from(value: InputOkTrue) -> Self {
-        Self::OkTrue(value)
-    }
-}
-
-impl From<InputOkFalse> for Input {
-    fn from(value: InputOkFalse) -> Self {
-        Self::OkFalse(value)
+::contract_runtime::variants! {
+    Input {
+        from { OkTrue(InputOkTrue), OkFalse(InputOkFalse) }
+        nested { OkTrue, OkFalse }
     }
 }
 
@@ -73,13 +38,7 @@ impl Contract for Input {
         match self {
             Self::OkTrue(_) => true,
             Self::OkFalse(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::OkTrue(value) => value.report_undeclared(at, found),
-            Self::OkFalse(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -87,7 +46,7 @@ impl Contract for Input {
 /// `InputOkFalse` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputOkFalse {
     /// `error`
     ///
@@ -97,37 +56,11 @@ pub struct InputOkFalse {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputOkFalse {
-    const EXPECTING: &'static str = "an object (InputOkFalse)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ok = None;
-        let mut error = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ok" => read::constant(&mut map, &mut ok, "ok", &false),
-                "error" => read::field(&mut map, &mut error, "error"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("ok", ok.is_some()), ("error", error.is_some())];
-        let (Some(()), Some(error)) = (ok, error) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { error, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputOkFalse);
-
-impl Serialize for InputOkFalse {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ok", &false);
-        members.entry("error", &self.error);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputOkFalse {
+        tag { ok = "ok" is false }
+        required { error = "error" }
+        extra undeclared
     }
 }
 
@@ -137,16 +70,12 @@ impl Contract for InputOkFalse {
     fn is_valid(&self) -> bool {
         !self.error.is_empty()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputOkTrue` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputOkTrue {
     /// `value`
     pub value: String,
@@ -154,48 +83,12 @@ pub struct InputOkTrue {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputOkTrue {
-    const EXPECTING: &'static str = "an object (InputOkTrue)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut ok = None;
-        let mut value = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "ok" => read::constant(&mut map, &mut ok, "ok", &true),
-                "value" => read::field(&mut map, &mut value, "value"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("ok", ok.is_some()), ("value", value.is_some())];
-        let (Some(()), Some(value)) = (ok, value) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { value, extra })
+::contract_runtime::object! {
+    InputOkTrue {
+        tag { ok = "ok" is true }
+        required { value = "value" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputOkTrue);
-
-impl Serialize for InputOkTrue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("ok", &true);
-        members.entry("value", &self.value);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputOkTrue {
-    const VALIDATOR: Validator = schemas::validator(7);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputOkTrue = schemas::validator(7));

@@ -2,22 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, Undeclared, json::Kind,
-    read::{self, FromMap, Key, Read},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `id`
     pub id: Option<InputId>,
@@ -29,36 +23,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut value = None;
-        let mut maybe = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "value" => read::field(&mut map, &mut value, "value"),
-                "maybe" => read::field(&mut map, &mut maybe, "maybe"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { id, value, maybe, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("id", &self.id);
-        members.optional("value", &self.value);
-        members.optional("maybe", &self.maybe);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { id = "id", value = "value", maybe = "maybe" }
+        nested { value = "value" }
+        extra undeclared
     }
 }
 
@@ -76,66 +45,30 @@ impl Contract for Input {
                     Nullable::Value(value) => {
                         match value {
                             InputMaybe::Bool(_) => true,
-                            InputMaybe::Text(value) => value == "unset",
+                            InputMaybe::Text(value) => value.is_known(),
                         }
                     }
                 })
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.value {
-            value.report_undeclared(&at.key("value"), found);
-        }
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `InputId` of the contract.
+    ///
+    /// Limits: at least 1 character; at least 1.
+    ///
+    /// Schema: `input.json#/properties/id`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputId {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
     }
 }
 
-/// `InputId` of the contract.
-///
-/// Limits: at least 1 character; at least 1.
-///
-/// Schema: `input.json#/properties/id`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputId {
-    /// The value is a whole number.
-    Integer(i64),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for InputId {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Integer),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("a whole number or a string")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(InputId);
-
-impl Serialize for InputId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<i64> for InputId {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<String> for InputId {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
+::contract_runtime::variants! { InputId { from { Integer(i64), Text(String) } } }
 
 impl Contract for InputId {
     const VALIDATOR: Validator = schemas::validator(1);
@@ -146,54 +79,23 @@ impl Contract for InputId {
             Self::Text(value) => !value.is_empty(),
         }
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
-/// `InputMaybe` of the contract.
-///
-/// Schema: `input.json#/properties/maybe`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputMaybe {
-    /// The value is true or false.
-    Bool(bool),
-    /// The value is a string.
-    Text(String),
-}
-
-impl<'de> Read<'de> for InputMaybe {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Boolean => value.parse().map(Self::Bool),
-            Kind::String => value.parse().map(Self::Text),
-            _ => Err(value.unexpected("true or false or a string")),
-        }
+::contract_runtime::kinds! {
+    #[expected = "true or false or a string"]
+    /// `InputMaybe` of the contract.
+    ///
+    /// Schema: `input.json#/properties/maybe`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputMaybe {
+        /// The value is true or false.
+        Bool(bool) = Boolean,
+        /// The value is a string.
+        Text(InputMaybeText) = String,
     }
 }
 
-::contract_runtime::deserialize_by_read!(InputMaybe);
-
-impl Serialize for InputMaybe {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bool(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<bool> for InputMaybe {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl From<String> for InputMaybe {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
+::contract_runtime::variants! { InputMaybe { from { Bool(bool), Text(InputMaybeText) } } }
 
 impl Contract for InputMaybe {
     const VALIDATOR: Validator = schemas::validator(9);
@@ -201,75 +103,50 @@ impl Contract for InputMaybe {
     fn is_valid(&self) -> bool {
         match self {
             Self::Bool(_) => true,
-            Self::Text(value) => value == "unset",
-        }
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `InputValue` of the contract.
-///
-/// Schema: `input.json#/properties/value`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputValue {
-    /// The value is a number.
-    Number(Number),
-    /// The value is a string.
-    Text(String),
-    /// The value is an array.
-    List(Vec<bool>),
-    /// The value is an object.
-    Object(InputValueObject),
-}
-
-impl<'de> Read<'de> for InputValue {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Number => value.parse().map(Self::Number),
-            Kind::String => value.parse().map(Self::Text),
-            Kind::Array => value.parse().map(Self::List),
-            Kind::Object => value.parse().map(Self::Object),
-            _ => Err(value.unexpected("a number or a string or an array or an object")),
+            Self::Text(value) => value.is_known(),
         }
     }
 }
 
-::contract_runtime::deserialize_by_read!(InputValue);
-
-impl Serialize for InputValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Number(value) => value.serialize(serializer),
-            Self::Text(value) => value.serialize(serializer),
-            Self::List(value) => value.serialize(serializer),
-            Self::Object(value) => value.serialize(serializer),
-        }
+::contract_runtime::open_enum! {
+    /// `InputMaybeText` of the contract.
+    ///
+    /// Schema: `input.json#/properties/maybe`, `input.json#/properties/maybe/anyOf/2`.
+    pub enum InputMaybeText {
+        Unset = "unset",
     }
 }
 
-impl From<Number> for InputValue {
-    fn from(value: Number) -> Self {
-        Self::Number(value)
+impl Contract for InputMaybeText {
+    const VALIDATOR: Validator = schemas::validator(14);
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
     }
 }
 
-impl From<String> for InputValue {
-    fn from(value: String) -> Self {
-        Self::Text(value)
+::contract_runtime::kinds! {
+    #[expected = "a number or a string or an array or an object"]
+    /// `InputValue` of the contract.
+    ///
+    /// Schema: `input.json#/properties/value`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum InputValue {
+        /// The value is a number.
+        Number(Number) = Number,
+        /// The value is a string.
+        Text(String) = String,
+        /// The value is an array.
+        List(Vec<bool>) = Array,
+        /// The value is an object.
+        Object(InputValueObject) = Object,
     }
 }
 
-impl From<Vec<bool>> for InputValue {
-    fn from(value: Vec<bool>) -> Self {
-        Self::List(value)
-    }
-}
-
-impl From<InputValueObject> for InputValue {
-    fn from(value: InputValueObject) -> Self {
-        Self::Object(value)
+::contract_runtime::variants! {
+    InputValue {
+        from { Number(Number), Text(String), List(Vec<bool>), Object(InputValueObject) }
+        nested { Object }
     }
 }
 
@@ -284,18 +161,12 @@ impl Contract for InputValue {
             Self::Object(_) => true,
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        if let Self::Object(value) = self {
-            value.report_undeclared(at, found);
-        }
-    }
 }
 
 /// `InputValueObject` of the contract.
 ///
 /// Schema: `input.json#/properties/value`, `input.json#/properties/value/oneOf/3`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputValueObject {
     /// `name`
     pub name: String,
@@ -303,42 +174,6 @@ pub struct InputValueObject {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputValueObject {
-    const EXPECTING: &'static str = "an object (InputValueObject)";
+::contract_runtime::object! { InputValueObject { required { name = "name" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let name = read::required(name, "name")?;
-        Ok(Self { name, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputValueObject);
-
-impl Serialize for InputValueObject {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputValueObject {
-    const VALIDATOR: Validator = schemas::validator(13);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputValueObject = schemas::validator(13));

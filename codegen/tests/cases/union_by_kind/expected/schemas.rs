@@ -31,6 +31,7 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: 0, location: "/properties/maybe/anyOf/2", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("unset"))] },
         Schema { resource: 0, location: "/properties/value", keywords: &[Keyword::AllOf(&[SchemaId(2), SchemaId(7)])] },
+        Schema { resource: 0, location: "/properties/maybe", keywords: &[Keyword::AllOf(&[SchemaId(9), SchemaId(12)])] },
     ],
     resources: &[
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },

@@ -2,4 +2,6 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, InputId, InputMaybe, InputValue, InputValueObject};
+pub use super::models::{
+    Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject,
+};

@@ -2,69 +2,32 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `op` is `"add"`.
-    Add(InputAdd),
-    /// `op` is `"remove-all"`.
-    RemoveAll(InputRemoveAll),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("add") => FromMap::from_map(rest.with_tag()).map(Self::Add),
-                Tag::Text("remove-all") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::RemoveAll)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "op"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        Add(InputAdd) = "add",
+        RemoveAll(InputRemoveAll) = "remove-all",
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Add(value) => value.serialize(serializer),
-            Self::RemoveAll(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<InputAdd> for Input {
-    fn from(value: InputAdd) -> Self {
-        Self::Add(value)
-    }
-}
-
-impl From<InputRemoveAll> for Input {
-    fn from(value: InputRemoveAll) -> Self {
-        Self::RemoveAll(value)
+::contract_runtime::variants! {
+    Input {
+        from { Add(InputAdd), RemoveAll(InputRemoveAll) }
+        nested { Add, RemoveAll }
     }
 }
 
@@ -75,13 +38,7 @@ impl Contract for Input {
         match self {
             Self::Add(value) => value.is_valid(),
             Self::RemoveAll(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Add(value) => value.report_undeclared(at, found),
-            Self::RemoveAll(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -89,7 +46,7 @@ impl Contract for Input {
 /// `InputAdd` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputAdd {
     /// `amount`
     ///
@@ -99,37 +56,11 @@ pub struct InputAdd {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputAdd {
-    const EXPECTING: &'static str = "an object (InputAdd)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op = None;
-        let mut amount = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "op" => read::constant(&mut map, &mut op, "op", &"add"),
-                "amount" => read::field(&mut map, &mut amount, "amount"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("op", op.is_some()), ("amount", amount.is_some())];
-        let (Some(()), Some(amount)) = (op, amount) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { amount, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputAdd);
-
-impl Serialize for InputAdd {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"add");
-        members.entry("amount", &self.amount);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputAdd {
+        tag { op = "op" is "add" }
+        required { amount = "amount" }
+        extra undeclared
     }
 }
 
@@ -139,16 +70,12 @@ impl Contract for InputAdd {
     fn is_valid(&self) -> bool {
         self.amount >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputRemoveAll` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputRemoveAll {
     /// `reason`
     pub reason: Option<String>,
@@ -156,34 +83,11 @@ pub struct InputRemoveAll {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputRemoveAll {
-    const EXPECTING: &'static str = "an object (InputRemoveAll)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op = None;
-        let mut reason = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "op" => read::constant(&mut map, &mut op, "op", &"remove-all"),
-                "reason" => read::field(&mut map, &mut reason, "reason"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(op, "op")?;
-        Ok(Self { reason, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputRemoveAll);
-
-impl Serialize for InputRemoveAll {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"remove-all");
-        members.optional("reason", &self.reason);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputRemoveAll {
+        tag { op = "op" is "remove-all" }
+        optional { reason = "reason" }
+        extra undeclared
     }
 }
 
@@ -192,9 +96,5 @@ impl Contract for InputRemoveAll {
 
     fn is_valid(&self) -> bool {
         self.extra.is_empty()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

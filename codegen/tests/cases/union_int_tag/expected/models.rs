@@ -2,77 +2,33 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `version` is `1`.
-    Version1(InputVersion1),
-    /// `version` is `2`.
-    Version2(InputVersion2),
-    /// `version` is `-3`.
-    Version3(InputVersion3),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "version",
-            |tag, rest| match tag {
-                Tag::Int(1) => FromMap::from_map(rest.with_tag()).map(Self::Version1),
-                Tag::Int(2) => FromMap::from_map(rest.with_tag()).map(Self::Version2),
-                Tag::Int(-3) => FromMap::from_map(rest.with_tag()).map(Self::Version3),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "version"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        Version1(InputVersion1) = 1i64,
+        Version2(InputVersion2) = 2i64,
+        Version3(InputVersion3) = -3i64,
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Version1(value) => value.serialize(serializer),
-            Self::Version2(value) => value.serialize(serializer),
-            Self::Version3(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<InputVersion1> for Input {
-    fn from(value: InputVersion1) -> Self {
-        Self::Version1(value)
-    }
-}
-
-impl From<InputVersion2> for Input {
-    fn from(value: InputVersion2) -> Self {
-        Self::Version2(value)
-    }
-}
-
-impl From<InputVersion3> for Input {
-    fn from(value: InputVersion3) -> Self {
-        Self::Version3(value)
+::contract_runtime::variants! {
+    Input {
+        from { Version1(InputVersion1), Version2(InputVersion2), Version3(InputVersion3) }
+        nested { Version1, Version2, Version3 }
     }
 }
 
@@ -80,14 +36,11 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         match self {
-            Self::Version1(value) => value.report_undeclared(at, found),
-            Self::Version2(value) => value.report_undeclared(at, found),
-            Self::Version3(value) => value.report_undeclared(at, found),
+            Self::Version1(_) => true,
+            Self::Version2(_) => true,
+            Self::Version3(_) => true,
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -95,7 +48,7 @@ impl Contract for Input {
 /// `InputVersion1` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/anyOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputVersion1 {
     /// `name`
     pub name: Option<String>,
@@ -103,53 +56,20 @@ pub struct InputVersion1 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputVersion1 {
-    const EXPECTING: &'static str = "an object (InputVersion1)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut version = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "version" => read::constant(&mut map, &mut version, "version", &1i64),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(version, "version")?;
-        Ok(Self { name, extra })
+::contract_runtime::object! {
+    InputVersion1 {
+        tag { version = "version" is 1i64 }
+        optional { name = "name" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputVersion1);
-
-impl Serialize for InputVersion1 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("version", &1i64);
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputVersion1 {
-    const VALIDATOR: Validator = schemas::validator(9);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputVersion1 = schemas::validator(9));
 
 /// `InputVersion2` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/anyOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputVersion2 {
     /// `title`
     pub title: String,
@@ -157,97 +77,30 @@ pub struct InputVersion2 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputVersion2 {
-    const EXPECTING: &'static str = "an object (InputVersion2)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut version = None;
-        let mut title = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "version" => read::constant(&mut map, &mut version, "version", &2i64),
-                "title" => read::field(&mut map, &mut title, "title"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("version", version.is_some()), ("title", title.is_some())];
-        let (Some(()), Some(title)) = (version, title) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { title, extra })
+::contract_runtime::object! {
+    InputVersion2 {
+        tag { version = "version" is 2i64 }
+        required { title = "title" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputVersion2);
-
-impl Serialize for InputVersion2 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("version", &2i64);
-        members.entry("title", &self.title);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputVersion2 {
-    const VALIDATOR: Validator = schemas::validator(10);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputVersion2 = schemas::validator(10));
 
 /// `InputVersion3` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/anyOf/2`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputVersion3 {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputVersion3 {
-    const EXPECTING: &'static str = "an object (InputVersion3)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut version = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "version" => read::constant(&mut map, &mut version, "version", &-3i64),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(version, "version")?;
-        Ok(Self { extra })
+::contract_runtime::object! {
+    InputVersion3 {
+        tag { version = "version" is -3i64 }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(InputVersion3);
-
-impl Serialize for InputVersion3 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("version", &-3i64);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputVersion3 {
-    const VALIDATOR: Validator = schemas::validator(11);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputVersion3 = schemas::validator(11));

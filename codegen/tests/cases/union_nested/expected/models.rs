@@ -2,69 +2,29 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `area` is `"ship"`.
-    Ship(Ship),
-    /// `area` is `"stock"`.
-    Stock(Stock),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "area",
-            |tag, rest| match tag {
-                Tag::Text("ship") => FromMap::from_map(rest.with_tag()).map(Self::Ship),
-                Tag::Text("stock") => FromMap::from_map(rest.with_tag()).map(Self::Stock),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "area"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        Ship(Ship) = "ship",
+        Stock(Stock) = "stock",
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Ship(value) => value.serialize(serializer),
-            Self::Stock(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Ship> for Input {
-    fn from(value: Ship) -> Self {
-        Self::Ship(value)
-    }
-}
-
-impl From<Stock> for Input {
-    fn from(value: Stock) -> Self {
-        Self::Stock(value)
-    }
-}
+::contract_runtime::variants! { Input { from { Ship(Ship), Stock(Stock) } nested { Ship, Stock } } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -75,30 +35,25 @@ impl Contract for Input {
             Self::Stock(value) => {
                 (match value {
                     Stock::Set(value) => {
-                        (value.area == "ship"
+                        (value.area.as_str() == "ship"
                             && value
                                 .extra
                                 .get("hull")
                                 .is_none_or(|value| schemas::validator(5).is_valid(value)))
-                            != (value.area == "stock" && value.amount >= 0)
+                            != (value.area.is_valid() && value.amount >= 0)
                     }
                     Stock::Clear(value) => {
-                        (value.area == "ship"
+                        (value.area.as_str() == "ship"
                             && value
                                 .extra
                                 .get("hull")
                                 .is_none_or(|value| schemas::validator(5).is_valid(value)))
-                            != (value.area == "stock")
+                            != (value.area.is_valid())
                     }
+                    Stock::Unknown(value) => schemas::validator(0).is_valid(value),
                 }) && value.is_valid()
             }
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Ship(value) => value.report_undeclared(at, found),
-            Self::Stock(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -106,7 +61,7 @@ impl Contract for Input {
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/$defs/ship`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
     /// `hull`
     pub hull: Option<String>,
@@ -114,100 +69,36 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Ship {
-    const EXPECTING: &'static str = "an object (Ship)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut area = None;
-        let mut hull = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "area" => read::constant(&mut map, &mut area, "area", &"ship"),
-                "hull" => read::field(&mut map, &mut hull, "hull"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(area, "area")?;
-        Ok(Self { hull, extra })
+::contract_runtime::object! {
+    Ship {
+        tag { area = "area" is "ship" }
+        optional { hull = "hull" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Ship);
+::contract_runtime::contract!(Ship = schemas::validator(3));
 
-impl Serialize for Ship {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("area", &"ship");
-        members.optional("hull", &self.hull);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::open_union! {
+    #[tag = "op"]
+    /// `Stock` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/stock`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Stock {
+        Set(StockSet) = "set",
+        Clear(StockClear) = "clear",
     }
 }
 
-impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(3);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Stock` of the contract.
-///
-/// Schema: `input.json#/$defs/stock`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Stock {
-    /// `op` is `"set"`.
-    Set(StockSet),
-    /// `op` is `"clear"`.
-    Clear(StockClear),
-}
-
-impl<'de> FromMap<'de> for Stock {
-    const EXPECTING: &'static str = "an object (Stock)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("set") => FromMap::from_map(rest.with_tag()).map(Self::Set),
-                Tag::Text("clear") => FromMap::from_map(rest.with_tag()).map(Self::Clear),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Stock);
-
-impl Serialize for Stock {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Set(value) => value.serialize(serializer),
-            Self::Clear(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<StockSet> for Stock {
-    fn from(value: StockSet) -> Self {
-        Self::Set(value)
-    }
-}
-
-impl From<StockClear> for Stock {
-    fn from(value: StockClear) -> Self {
-        Self::Clear(value)
+::contract_runtime::variants! {
+    Stock {
+        from { Set(StockSet), Clear(StockClear) }
+        nested { Set, Clear }
     }
 }
 
@@ -218,59 +109,44 @@ impl Contract for Stock {
         match self {
             Self::Set(value) => value.is_valid(),
             Self::Clear(value) => value.is_valid(),
+            Self::Unknown(value) => schemas::validator(6).is_valid(value),
         }
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Set(value) => value.report_undeclared(at, found),
-            Self::Clear(value) => value.report_undeclared(at, found),
-        }
+::contract_runtime::open_enum! {
+    /// `StockArea` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/stock/properties/area`.
+    pub enum StockArea {
+        Stock = "stock",
+    }
+}
+
+impl Contract for StockArea {
+    const VALIDATOR: Validator = schemas::validator(7);
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
     }
 }
 
 /// `StockClear` of the contract.
 ///
 /// Schema: `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockClear {
     /// `area`
-    pub area: String,
+    pub area: StockArea,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for StockClear {
-    const EXPECTING: &'static str = "an object (StockClear)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut area = None;
-        let mut op = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "area" => read::field(&mut map, &mut area, "area"),
-                "op" => read::constant(&mut map, &mut op, "op", &"clear"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("area", area.is_some()), ("op", op.is_some())];
-        let (Some(area), Some(())) = (area, op) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { area, extra })
-    }
-}
-
-::contract_runtime::read_object!(StockClear);
-
-impl Serialize for StockClear {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"clear");
-        members.entry("area", &self.area);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    StockClear {
+        tag { op = "op" is "clear" }
+        required { area = "area" }
+        extra undeclared
     }
 }
 
@@ -278,21 +154,17 @@ impl Contract for StockClear {
     const VALIDATOR: Validator = schemas::validator(14);
 
     fn is_valid(&self) -> bool {
-        self.area == "stock"
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.area.is_valid()
     }
 }
 
 /// `StockSet` of the contract.
 ///
 /// Schema: `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockSet {
     /// `area`
-    pub area: String,
+    pub area: StockArea,
     /// `amount`
     ///
     /// Limits: at least 0.
@@ -301,44 +173,11 @@ pub struct StockSet {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for StockSet {
-    const EXPECTING: &'static str = "an object (StockSet)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut area = None;
-        let mut op = None;
-        let mut amount = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "area" => read::field(&mut map, &mut area, "area"),
-                "op" => read::constant(&mut map, &mut op, "op", &"set"),
-                "amount" => read::field(&mut map, &mut amount, "amount"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("area", area.is_some()),
-            ("op", op.is_some()),
-            ("amount", amount.is_some()),
-        ];
-        let (Some(area), Some(()), Some(amount)) = (area, op, amount) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { area, amount, extra })
-    }
-}
-
-::contract_runtime::read_object!(StockSet);
-
-impl Serialize for StockSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"set");
-        members.entry("area", &self.area);
-        members.entry("amount", &self.amount);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    StockSet {
+        tag { op = "op" is "set" }
+        required { area = "area", amount = "amount" }
+        extra undeclared
     }
 }
 
@@ -346,10 +185,6 @@ impl Contract for StockSet {
     const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
-        self.area == "stock" && self.amount >= 0
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.area.is_valid() && self.amount >= 0
     }
 }

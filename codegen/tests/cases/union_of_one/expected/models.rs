@@ -2,58 +2,24 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input {
-    /// `op` is `"set-quantity"`.
-    SetQuantity(SetQuantity),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "op",
-            |tag, rest| match tag {
-                Tag::Text("set-quantity") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::SetQuantity)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "op"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum Input {
+        SetQuantity(SetQuantity) = "set-quantity",
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::SetQuantity(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<SetQuantity> for Input {
-    fn from(value: SetQuantity) -> Self {
-        Self::SetQuantity(value)
-    }
-}
+::contract_runtime::variants! { Input { from { SetQuantity(SetQuantity) } nested { SetQuantity } } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -61,12 +27,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         match self {
             Self::SetQuantity(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::SetQuantity(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -74,7 +35,7 @@ impl Contract for Input {
 /// `Plain` of the contract.
 ///
 /// Schema: `input.json#/$defs/plain`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Plain(pub(super) String);
 
 ::contract_runtime::string_newtype!(Plain);
@@ -85,14 +46,12 @@ impl Contract for Plain {
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 2)
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `SetQuantity` of the contract.
 ///
 /// Schema: `input.json#/$defs/setQuantity`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetQuantity {
     /// `quantity`
     ///
@@ -102,37 +61,11 @@ pub struct SetQuantity {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for SetQuantity {
-    const EXPECTING: &'static str = "an object (SetQuantity)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut op = None;
-        let mut quantity = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "op" => read::constant(&mut map, &mut op, "op", &"set-quantity"),
-                "quantity" => read::field(&mut map, &mut quantity, "quantity"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("op", op.is_some()), ("quantity", quantity.is_some())];
-        let (Some(()), Some(quantity)) = (op, quantity) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { quantity, extra })
-    }
-}
-
-::contract_runtime::read_object!(SetQuantity);
-
-impl Serialize for SetQuantity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("op", &"set-quantity");
-        members.entry("quantity", &self.quantity);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    SetQuantity {
+        tag { op = "op" is "set-quantity" }
+        required { quantity = "quantity" }
+        extra undeclared
     }
 }
 
@@ -141,9 +74,5 @@ impl Contract for SetQuantity {
 
     fn is_valid(&self) -> bool {
         self.quantity >= Number::int(0)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

@@ -2,72 +2,32 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, contract, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/$defs/event`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Event {
-    /// `type` is `"joined"`.
-    Joined(EventJoined),
-    /// `type` is `"left"`.
-    Left(EventLeft),
-    /// Any other tag; the object as it came.
-    Unknown(Json),
-}
-
-impl<'de> FromMap<'de> for Event {
-    const EXPECTING: &'static str = "an object (Event)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "type",
-            |tag, rest| match tag {
-                Tag::Text("joined") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Joined)
-                }
-                Tag::Text("left") => FromMap::from_map(rest.with_tag()).map(Self::Left),
-                _ => contract::read_members(rest.with_tag()).map(Self::Unknown),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "type"]
+    /// `Event` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/event`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Event {
+        Joined(EventJoined) = "joined",
+        Left(EventLeft) = "left",
     }
 }
 
-::contract_runtime::read_object!(Event);
-
-impl Serialize for Event {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Joined(value) => value.serialize(serializer),
-            Self::Left(value) => value.serialize(serializer),
-            Self::Unknown(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<EventJoined> for Event {
-    fn from(value: EventJoined) -> Self {
-        Self::Joined(value)
-    }
-}
-
-impl From<EventLeft> for Event {
-    fn from(value: EventLeft) -> Self {
-        Self::Left(value)
+::contract_runtime::variants! {
+    Event {
+        from { Joined(EventJoined), Left(EventLeft) }
+        nested { Joined, Left }
     }
 }
 
@@ -81,20 +41,12 @@ impl Contract for Event {
             Self::Unknown(value) => schemas::validator(3).is_valid(value),
         }
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Joined(value) => value.report_undeclared(at, found),
-            Self::Left(value) => value.report_undeclared(at, found),
-            _ => {}
-        }
-    }
 }
 
 /// `EventJoined` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EventJoined {
     /// `at`
     pub at: Option<String>,
@@ -102,53 +54,20 @@ pub struct EventJoined {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for EventJoined {
-    const EXPECTING: &'static str = "an object (EventJoined)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::constant(&mut map, &mut r#type, "type", &"joined"),
-                "at" => read::field(&mut map, &mut at, "at"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(r#type, "type")?;
-        Ok(Self { at, extra })
+::contract_runtime::object! {
+    EventJoined {
+        tag { type_ = "type" is "joined" }
+        optional { at = "at" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(EventJoined);
-
-impl Serialize for EventJoined {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &"joined");
-        members.optional("at", &self.at);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for EventJoined {
-    const VALIDATOR: Validator = schemas::validator(10);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(EventJoined = schemas::validator(10));
 
 /// `EventLeft` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EventLeft {
     /// `unknown`
     pub unknown: Option<String>,
@@ -156,53 +75,20 @@ pub struct EventLeft {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for EventLeft {
-    const EXPECTING: &'static str = "an object (EventLeft)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut r#type = None;
-        let mut unknown = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "type" => read::constant(&mut map, &mut r#type, "type", &"left"),
-                "unknown" => read::field(&mut map, &mut unknown, "unknown"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(r#type, "type")?;
-        Ok(Self { unknown, extra })
+::contract_runtime::object! {
+    EventLeft {
+        tag { type_ = "type" is "left" }
+        optional { unknown = "unknown" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(EventLeft);
-
-impl Serialize for EventLeft {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("type", &"left");
-        members.optional("unknown", &self.unknown);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for EventLeft {
-    const VALIDATOR: Validator = schemas::validator(11);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(EventLeft = schemas::validator(11));
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `events`
     pub events: Option<Vec<Event>>,
@@ -210,30 +96,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut events = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "events" => read::field(&mut map, &mut events, "events"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { events, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("events", &self.events);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { events = "events" }
+        nested { events = "events" }
+        extra undeclared
     }
 }
 
@@ -244,12 +111,5 @@ impl Contract for Input {
         self.events
             .as_ref()
             .is_none_or(|value| value.iter().all(|value| value.is_valid()))
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.events {
-            found.elements(&at.key("events"), value);
-        }
     }
 }

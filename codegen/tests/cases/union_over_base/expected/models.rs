@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Base` of the contract.
 ///
 /// Schema: `input.json#/$defs/base`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Base {
     /// `kind`
     pub kind: String,
@@ -27,39 +23,7 @@ pub struct Base {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Base {
-    const EXPECTING: &'static str = "an object (Base)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(kind), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { kind, id, extra })
-    }
-}
-
-::contract_runtime::read_object!(Base);
-
-impl Serialize for Base {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
+::contract_runtime::object! { Base { required { kind = "kind", id = "id" } extra undeclared } }
 
 impl Contract for Base {
     const VALIDATOR: Validator = schemas::validator(10);
@@ -67,63 +31,28 @@ impl Contract for Base {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `BesideRef` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/besideRef`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum BesideRef {
+        A(BesideRefA) = "a",
+        B(BesideRefB) = "b",
     }
 }
 
-/// `BesideRef` of the contract.
-///
-/// Schema: `input.json#/$defs/besideRef`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum BesideRef {
-    /// `kind` is `"a"`.
-    A(BesideRefA),
-    /// `kind` is `"b"`.
-    B(BesideRefB),
-}
-
-impl<'de> FromMap<'de> for BesideRef {
-    const EXPECTING: &'static str = "an object (BesideRef)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(BesideRef);
-
-impl Serialize for BesideRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<BesideRefA> for BesideRef {
-    fn from(value: BesideRefA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<BesideRefB> for BesideRef {
-    fn from(value: BesideRefB) -> Self {
-        Self::B(value)
+::contract_runtime::variants! {
+    BesideRef {
+        from { A(BesideRefA), B(BesideRefB) }
+        nested { A, B }
     }
 }
 
@@ -134,13 +63,7 @@ impl Contract for BesideRef {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(25).is_valid(value),
         }
     }
 }
@@ -148,7 +71,7 @@ impl Contract for BesideRef {
 /// `BesideRefA` of the contract.
 ///
 /// Schema: `input.json#/$defs/besideRef`, `input.json#/$defs/besideRef/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BesideRefA {
     /// `id`
     ///
@@ -158,37 +81,11 @@ pub struct BesideRefA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BesideRefA {
-    const EXPECTING: &'static str = "an object (BesideRefA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(BesideRefA);
-
-impl Serialize for BesideRefA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    BesideRefA {
+        tag { kind = "kind" is "a" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -198,16 +95,12 @@ impl Contract for BesideRefA {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `BesideRefB` of the contract.
 ///
 /// Schema: `input.json#/$defs/besideRef`, `input.json#/$defs/besideRef/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BesideRefB {
     /// `id`
     ///
@@ -217,37 +110,11 @@ pub struct BesideRefB {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for BesideRefB {
-    const EXPECTING: &'static str = "an object (BesideRefB)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(BesideRefB);
-
-impl Serialize for BesideRefB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    BesideRefB {
+        tag { kind = "kind" is "b" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -257,65 +124,25 @@ impl Contract for BesideRefB {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `ByAllOf` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/byAllOf`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum ByAllOf {
+        A(ByAllOfA) = "a",
+        B(ByAllOfB) = "b",
     }
 }
 
-/// `ByAllOf` of the contract.
-///
-/// Schema: `input.json#/$defs/byAllOf`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum ByAllOf {
-    /// `kind` is `"a"`.
-    A(ByAllOfA),
-    /// `kind` is `"b"`.
-    B(ByAllOfB),
-}
-
-impl<'de> FromMap<'de> for ByAllOf {
-    const EXPECTING: &'static str = "an object (ByAllOf)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(ByAllOf);
-
-impl Serialize for ByAllOf {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<ByAllOfA> for ByAllOf {
-    fn from(value: ByAllOfA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<ByAllOfB> for ByAllOf {
-    fn from(value: ByAllOfB) -> Self {
-        Self::B(value)
-    }
-}
+::contract_runtime::variants! { ByAllOf { from { A(ByAllOfA), B(ByAllOfB) } nested { A, B } } }
 
 impl Contract for ByAllOf {
     const VALIDATOR: Validator = schemas::validator(16);
@@ -324,13 +151,7 @@ impl Contract for ByAllOf {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(16).is_valid(value),
         }
     }
 }
@@ -338,7 +159,7 @@ impl Contract for ByAllOf {
 /// `ByAllOfA` of the contract.
 ///
 /// Schema: `input.json#/$defs/byAllOf`, `input.json#/$defs/byAllOf/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAllOfA {
     /// `id`
     ///
@@ -348,37 +169,11 @@ pub struct ByAllOfA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ByAllOfA {
-    const EXPECTING: &'static str = "an object (ByAllOfA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ByAllOfA);
-
-impl Serialize for ByAllOfA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ByAllOfA {
+        tag { kind = "kind" is "a" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -388,16 +183,12 @@ impl Contract for ByAllOfA {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `ByAllOfB` of the contract.
 ///
 /// Schema: `input.json#/$defs/byAllOf`, `input.json#/$defs/byAllOf/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAllOfB {
     /// `id`
     ///
@@ -407,37 +198,11 @@ pub struct ByAllOfB {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ByAllOfB {
-    const EXPECTING: &'static str = "an object (ByAllOfB)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ByAllOfB);
-
-impl Serialize for ByAllOfB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ByAllOfB {
+        tag { kind = "kind" is "b" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -447,65 +212,25 @@ impl Contract for ByAllOfB {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `ByAnyOf` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/byAnyOf`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum ByAnyOf {
+        A(ByAnyOfA) = "a",
+        B(ByAnyOfB) = "b",
     }
 }
 
-/// `ByAnyOf` of the contract.
-///
-/// Schema: `input.json#/$defs/byAnyOf`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum ByAnyOf {
-    /// `kind` is `"a"`.
-    A(ByAnyOfA),
-    /// `kind` is `"b"`.
-    B(ByAnyOfB),
-}
-
-impl<'de> FromMap<'de> for ByAnyOf {
-    const EXPECTING: &'static str = "an object (ByAnyOf)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(ByAnyOf);
-
-impl Serialize for ByAnyOf {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<ByAnyOfA> for ByAnyOf {
-    fn from(value: ByAnyOfA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<ByAnyOfB> for ByAnyOf {
-    fn from(value: ByAnyOfB) -> Self {
-        Self::B(value)
-    }
-}
+::contract_runtime::variants! { ByAnyOf { from { A(ByAnyOfA), B(ByAnyOfB) } nested { A, B } } }
 
 impl Contract for ByAnyOf {
     const VALIDATOR: Validator = schemas::validator(30);
@@ -514,13 +239,7 @@ impl Contract for ByAnyOf {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(30).is_valid(value),
         }
     }
 }
@@ -528,7 +247,7 @@ impl Contract for ByAnyOf {
 /// `ByAnyOfA` of the contract.
 ///
 /// Schema: `input.json#/$defs/byAnyOf`, `input.json#/$defs/byAnyOf/anyOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAnyOfA {
     /// `id`
     ///
@@ -538,37 +257,11 @@ pub struct ByAnyOfA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ByAnyOfA {
-    const EXPECTING: &'static str = "an object (ByAnyOfA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ByAnyOfA);
-
-impl Serialize for ByAnyOfA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ByAnyOfA {
+        tag { kind = "kind" is "a" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -578,16 +271,12 @@ impl Contract for ByAnyOfA {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `ByAnyOfB` of the contract.
 ///
 /// Schema: `input.json#/$defs/byAnyOf`, `input.json#/$defs/byAnyOf/anyOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAnyOfB {
     /// `id`
     ///
@@ -597,37 +286,11 @@ pub struct ByAnyOfB {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ByAnyOfB {
-    const EXPECTING: &'static str = "an object (ByAnyOfB)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ByAnyOfB);
-
-impl Serialize for ByAnyOfB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ByAnyOfB {
+        tag { kind = "kind" is "b" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -637,65 +300,28 @@ impl Contract for ByAnyOfB {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `ByEnum` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/byEnum`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum ByEnum {
+        A(ByEnumA) = "a",
+        Variant2(ByEnumVariant2) = "b" | "c",
     }
 }
 
-/// `ByEnum` of the contract.
-///
-/// Schema: `input.json#/$defs/byEnum`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum ByEnum {
-    /// `kind` is `"a"`.
-    A(ByEnumA),
-    /// `kind` is `"b"` or `"c"`.
-    Variant2(ByEnumVariant2),
-}
-
-impl<'de> FromMap<'de> for ByEnum {
-    const EXPECTING: &'static str = "an object (ByEnum)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") | Tag::Text("c") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Variant2)
-                }
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(ByEnum);
-
-impl Serialize for ByEnum {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::Variant2(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<ByEnumA> for ByEnum {
-    fn from(value: ByEnumA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<ByEnumVariant2> for ByEnum {
-    fn from(value: ByEnumVariant2) -> Self {
-        Self::Variant2(value)
+::contract_runtime::variants! {
+    ByEnum {
+        from { A(ByEnumA), Variant2(ByEnumVariant2) }
+        nested { A, Variant2 }
     }
 }
 
@@ -706,13 +332,7 @@ impl Contract for ByEnum {
         match self {
             Self::A(value) => value.is_valid(),
             Self::Variant2(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::Variant2(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(39).is_valid(value),
         }
     }
 }
@@ -720,7 +340,7 @@ impl Contract for ByEnum {
 /// `ByEnumA` of the contract.
 ///
 /// Schema: `input.json#/$defs/byEnum`, `input.json#/$defs/byEnum/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByEnumA {
     /// `id`
     ///
@@ -730,37 +350,11 @@ pub struct ByEnumA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ByEnumA {
-    const EXPECTING: &'static str = "an object (ByEnumA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ByEnumA);
-
-impl Serialize for ByEnumA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ByEnumA {
+        tag { kind = "kind" is "a" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -770,16 +364,12 @@ impl Contract for ByEnumA {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `ByEnumVariant2` of the contract.
 ///
 /// Schema: `input.json#/$defs/byEnum`, `input.json#/$defs/byEnum/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByEnumVariant2 {
     /// `kind`
     pub kind: ByEnumVariant2Kind,
@@ -791,37 +381,10 @@ pub struct ByEnumVariant2 {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for ByEnumVariant2 {
-    const EXPECTING: &'static str = "an object (ByEnumVariant2)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(kind), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { kind, id, extra })
-    }
-}
-
-::contract_runtime::read_object!(ByEnumVariant2);
-
-impl Serialize for ByEnumVariant2 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    ByEnumVariant2 {
+        required { kind = "kind", id = "id" }
+        extra undeclared
     }
 }
 
@@ -829,65 +392,32 @@ impl Contract for ByEnumVariant2 {
     const VALIDATOR: Validator = schemas::validator(71);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.kind.is_valid() && self.id >= 1
     }
 }
 
-/// `ByEnumVariant2Kind` of the contract.
-///
-/// Schema: `input.json#/$defs/base/properties/kind`, `input.json#/$defs/byEnum/oneOf/1/allOf/1/properties/kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ByEnumVariant2Kind {
-    /// `b`
-    B,
-    /// `c`
-    C,
-}
-
-impl ByEnumVariant2Kind {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::B, Self::C];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::B => "b",
-            Self::C => "c",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "b" => Self::B,
-                "c" => Self::C,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `ByEnumVariant2Kind` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/base/properties/kind`, `input.json#/$defs/byEnum/oneOf/1/allOf/1/properties/kind`.
+    pub enum ByEnumVariant2Kind {
+        B = "b",
+        C = "c",
     }
 }
-
-::contract_runtime::closed_enum!(ByEnumVariant2Kind);
 
 impl Contract for ByEnumVariant2Kind {
     const VALIDATOR: Validator = schemas::validator(72);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `base`
     pub base: Option<Base>,
@@ -911,67 +441,19 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut base = None;
-        let mut by_all_of = None;
-        let mut beside_ref = None;
-        let mut by_any_of = None;
-        let mut by_enum = None;
-        let mut outside = None;
-        let mut one_of_them = None;
-        let mut optional = None;
-        let mut over_optional = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "base" => read::field(&mut map, &mut base, "base"),
-                "byAllOf" => read::field(&mut map, &mut by_all_of, "byAllOf"),
-                "besideRef" => read::field(&mut map, &mut beside_ref, "besideRef"),
-                "byAnyOf" => read::field(&mut map, &mut by_any_of, "byAnyOf"),
-                "byEnum" => read::field(&mut map, &mut by_enum, "byEnum"),
-                "outside" => read::field(&mut map, &mut outside, "outside"),
-                "oneOfThem" => read::field(&mut map, &mut one_of_them, "oneOfThem"),
-                "optional" => read::field(&mut map, &mut optional, "optional"),
-                "overOptional" => {
-                    read::field(&mut map, &mut over_optional, "overOptional")
-                }
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
+::contract_runtime::object! {
+    Input {
+        optional {
+            base = "base", by_all_of = "byAllOf", beside_ref = "besideRef", by_any_of = "byAnyOf",
+            by_enum = "byEnum", outside = "outside", one_of_them = "oneOfThem",
+            optional = "optional", over_optional = "overOptional",
         }
-        Ok(Self {
-            base,
-            by_all_of,
-            beside_ref,
-            by_any_of,
-            by_enum,
-            outside,
-            one_of_them,
-            optional,
-            over_optional,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("base", &self.base);
-        members.optional("byAllOf", &self.by_all_of);
-        members.optional("besideRef", &self.beside_ref);
-        members.optional("byAnyOf", &self.by_any_of);
-        members.optional("byEnum", &self.by_enum);
-        members.optional("outside", &self.outside);
-        members.optional("oneOfThem", &self.one_of_them);
-        members.optional("optional", &self.optional);
-        members.optional("overOptional", &self.over_optional);
-        members.rest(&self.extra);
-        members.end()
+        nested {
+            base = "base", by_all_of = "byAllOf", beside_ref = "besideRef", by_any_of = "byAnyOf",
+            by_enum = "byEnum", outside = "outside", one_of_them = "oneOfThem",
+            optional = "optional", over_optional = "overOptional",
+        }
+        extra undeclared
     }
 }
 
@@ -986,91 +468,30 @@ impl Contract for Input {
             && self.by_enum.as_ref().is_none_or(|value| value.is_valid())
             && self.outside.as_ref().is_none_or(|value| value.is_valid())
             && self.one_of_them.as_ref().is_none_or(|value| value.is_valid())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.base {
-            value.report_undeclared(&at.key("base"), found);
-        }
-        if let Some(value) = &self.by_all_of {
-            value.report_undeclared(&at.key("byAllOf"), found);
-        }
-        if let Some(value) = &self.beside_ref {
-            value.report_undeclared(&at.key("besideRef"), found);
-        }
-        if let Some(value) = &self.by_any_of {
-            value.report_undeclared(&at.key("byAnyOf"), found);
-        }
-        if let Some(value) = &self.by_enum {
-            value.report_undeclared(&at.key("byEnum"), found);
-        }
-        if let Some(value) = &self.outside {
-            value.report_undeclared(&at.key("outside"), found);
-        }
-        if let Some(value) = &self.one_of_them {
-            value.report_undeclared(&at.key("oneOfThem"), found);
-        }
-        if let Some(value) = &self.optional {
-            value.report_undeclared(&at.key("optional"), found);
-        }
-        if let Some(value) = &self.over_optional {
-            value.report_undeclared(&at.key("overOptional"), found);
-        }
+            && self.over_optional.as_ref().is_none_or(|value| value.is_valid())
     }
 }
 
-/// `OneOfThem` of the contract.
-///
-/// Schema: `input.json#/$defs/oneOfThem`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum OneOfThem {
-    /// `kind` is `"a"`.
-    A(OneOfThemA),
-    /// `kind` is `"b"`.
-    B(OneOfThemB),
-}
-
-impl<'de> FromMap<'de> for OneOfThem {
-    const EXPECTING: &'static str = "an object (OneOfThem)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `OneOfThem` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/oneOfThem`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum OneOfThem {
+        A(OneOfThemA) = "a",
+        B(OneOfThemB) = "b",
     }
 }
 
-::contract_runtime::read_object!(OneOfThem);
-
-impl Serialize for OneOfThem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<OneOfThemA> for OneOfThem {
-    fn from(value: OneOfThemA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<OneOfThemB> for OneOfThem {
-    fn from(value: OneOfThemB) -> Self {
-        Self::B(value)
+::contract_runtime::variants! {
+    OneOfThem {
+        from { A(OneOfThemA), B(OneOfThemB) }
+        nested { A, B }
     }
 }
 
@@ -1081,13 +502,7 @@ impl Contract for OneOfThem {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(_) => true,
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(53).is_valid(value),
         }
     }
 }
@@ -1095,7 +510,7 @@ impl Contract for OneOfThem {
 /// `OneOfThemA` of the contract.
 ///
 /// Schema: `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneOfThemA {
     /// `id`
     ///
@@ -1105,37 +520,11 @@ pub struct OneOfThemA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OneOfThemA {
-    const EXPECTING: &'static str = "an object (OneOfThemA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(OneOfThemA);
-
-impl Serialize for OneOfThemA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    OneOfThemA {
+        tag { kind = "kind" is "a" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -1145,16 +534,12 @@ impl Contract for OneOfThemA {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `OneOfThemB` of the contract.
 ///
 /// Schema: `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneOfThemB {
     /// `own`
     pub own: Option<String>,
@@ -1162,53 +547,20 @@ pub struct OneOfThemB {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OneOfThemB {
-    const EXPECTING: &'static str = "an object (OneOfThemB)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut own = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                "own" => read::field(&mut map, &mut own, "own"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { own, extra })
+::contract_runtime::object! {
+    OneOfThemB {
+        tag { kind = "kind" is "b" }
+        optional { own = "own" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OneOfThemB);
-
-impl Serialize for OneOfThemB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.optional("own", &self.own);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for OneOfThemB {
-    const VALIDATOR: Validator = schemas::validator(76);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(OneOfThemB = schemas::validator(76));
 
 /// `OptionalInBase` of the contract.
 ///
 /// Schema: `input.json#/$defs/optionalInBase`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OptionalInBase {
     /// `kind`
     pub kind: Option<String>,
@@ -1218,101 +570,32 @@ pub struct OptionalInBase {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OptionalInBase {
-    const EXPECTING: &'static str = "an object (OptionalInBase)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { kind, id, extra })
+::contract_runtime::object! {
+    OptionalInBase {
+        optional { kind = "kind", id = "id" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OptionalInBase);
+::contract_runtime::contract!(OptionalInBase = schemas::validator(13));
 
-impl Serialize for OptionalInBase {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("kind", &self.kind);
-        members.optional("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Outside` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/outside`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Outside {
+        A(OutsideA) = "a",
+        B(OutsideB) = "b",
     }
 }
 
-impl Contract for OptionalInBase {
-    const VALIDATOR: Validator = schemas::validator(13);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `Outside` of the contract.
-///
-/// Schema: `input.json#/$defs/outside`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Outside {
-    /// `kind` is `"a"`.
-    A(OutsideA),
-    /// `kind` is `"b"`.
-    B(OutsideB),
-}
-
-impl<'de> FromMap<'de> for Outside {
-    const EXPECTING: &'static str = "an object (Outside)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(Outside);
-
-impl Serialize for Outside {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<OutsideA> for Outside {
-    fn from(value: OutsideA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<OutsideB> for Outside {
-    fn from(value: OutsideB) -> Self {
-        Self::B(value)
-    }
-}
+::contract_runtime::variants! { Outside { from { A(OutsideA), B(OutsideB) } nested { A, B } } }
 
 impl Contract for Outside {
     const VALIDATOR: Validator = schemas::validator(48);
@@ -1321,13 +604,7 @@ impl Contract for Outside {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(48).is_valid(value),
         }
     }
 }
@@ -1335,7 +612,7 @@ impl Contract for Outside {
 /// `OutsideA` of the contract.
 ///
 /// Schema: `input.json#/$defs/outside`, `input.json#/$defs/outside/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutsideA {
     /// `id`
     ///
@@ -1345,37 +622,11 @@ pub struct OutsideA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OutsideA {
-    const EXPECTING: &'static str = "an object (OutsideA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(OutsideA);
-
-impl Serialize for OutsideA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    OutsideA {
+        tag { kind = "kind" is "a" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -1385,16 +636,12 @@ impl Contract for OutsideA {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `OutsideB` of the contract.
 ///
 /// Schema: `input.json#/$defs/outside`, `input.json#/$defs/outside/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutsideB {
     /// `id`
     ///
@@ -1404,37 +651,11 @@ pub struct OutsideB {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OutsideB {
-    const EXPECTING: &'static str = "an object (OutsideB)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("id", id.is_some())];
-        let (Some(()), Some(id)) = (kind, id) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(OutsideB);
-
-impl Serialize for OutsideB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    OutsideB {
+        tag { kind = "kind" is "b" }
+        required { id = "id" }
+        extra undeclared
     }
 }
 
@@ -1444,63 +665,28 @@ impl Contract for OutsideB {
     fn is_valid(&self) -> bool {
         self.id >= 1
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `OverOptional` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/overOptional`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum OverOptional {
+        A(OverOptionalA) = "a",
+        B(OverOptionalB) = "b",
     }
 }
 
-/// `OverOptional` of the contract.
-///
-/// Schema: `input.json#/$defs/overOptional`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum OverOptional {
-    /// `kind` is `"a"`.
-    A(OverOptionalA),
-    /// `kind` is `"b"`.
-    B(OverOptionalB),
-}
-
-impl<'de> FromMap<'de> for OverOptional {
-    const EXPECTING: &'static str = "an object (OverOptional)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("a") => FromMap::from_map(rest.with_tag()).map(Self::A),
-                Tag::Text("b") => FromMap::from_map(rest.with_tag()).map(Self::B),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(OverOptional);
-
-impl Serialize for OverOptional {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::A(value) => value.serialize(serializer),
-            Self::B(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<OverOptionalA> for OverOptional {
-    fn from(value: OverOptionalA) -> Self {
-        Self::A(value)
-    }
-}
-
-impl From<OverOptionalB> for OverOptional {
-    fn from(value: OverOptionalB) -> Self {
-        Self::B(value)
+::contract_runtime::variants! {
+    OverOptional {
+        from { A(OverOptionalA), B(OverOptionalB) }
+        nested { A, B }
     }
 }
 
@@ -1508,13 +694,10 @@ impl Contract for OverOptional {
     const VALIDATOR: Validator = schemas::validator(59);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
         match self {
-            Self::A(value) => value.report_undeclared(at, found),
-            Self::B(value) => value.report_undeclared(at, found),
+            Self::A(_) => true,
+            Self::B(_) => true,
+            Self::Unknown(value) => schemas::validator(59).is_valid(value),
         }
     }
 }
@@ -1522,7 +705,7 @@ impl Contract for OverOptional {
 /// `OverOptionalA` of the contract.
 ///
 /// Schema: `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OverOptionalA {
     /// `id`
     pub id: Option<i64>,
@@ -1530,53 +713,20 @@ pub struct OverOptionalA {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OverOptionalA {
-    const EXPECTING: &'static str = "an object (OverOptionalA)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"a"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { id, extra })
+::contract_runtime::object! {
+    OverOptionalA {
+        tag { kind = "kind" is "a" }
+        optional { id = "id" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OverOptionalA);
-
-impl Serialize for OverOptionalA {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"a");
-        members.optional("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for OverOptionalA {
-    const VALIDATOR: Validator = schemas::validator(77);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(OverOptionalA = schemas::validator(77));
 
 /// `OverOptionalB` of the contract.
 ///
 /// Schema: `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OverOptionalB {
     /// `id`
     pub id: Option<i64>,
@@ -1584,45 +734,12 @@ pub struct OverOptionalB {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for OverOptionalB {
-    const EXPECTING: &'static str = "an object (OverOptionalB)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"b"),
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { id, extra })
+::contract_runtime::object! {
+    OverOptionalB {
+        tag { kind = "kind" is "b" }
+        optional { id = "id" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(OverOptionalB);
-
-impl Serialize for OverOptionalB {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"b");
-        members.optional("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for OverOptionalB {
-    const VALIDATOR: Validator = schemas::validator(78);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(OverOptionalB = schemas::validator(78));

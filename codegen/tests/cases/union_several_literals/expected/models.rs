@@ -2,81 +2,33 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `state` is `"STORED"` or `"RESERVED"`.
-    Stored(Stored),
-    /// `state` is `"MOVED"` or `"LENT"`.
-    Moved(Moved),
-    /// `state` is `"GONE"`.
-    Gone(InputGone),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "state",
-            |tag, rest| match tag {
-                Tag::Text("STORED") | Tag::Text("RESERVED") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Stored)
-                }
-                Tag::Text("MOVED") | Tag::Text("LENT") => {
-                    FromMap::from_map(rest.with_tag()).map(Self::Moved)
-                }
-                Tag::Text("GONE") => FromMap::from_map(rest.with_tag()).map(Self::Gone),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "state"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        Stored(Stored) = "STORED" | "RESERVED",
+        Moved(Moved) = "MOVED" | "LENT",
+        Gone(InputGone) = "GONE",
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Stored(value) => value.serialize(serializer),
-            Self::Moved(value) => value.serialize(serializer),
-            Self::Gone(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Stored> for Input {
-    fn from(value: Stored) -> Self {
-        Self::Stored(value)
-    }
-}
-
-impl From<Moved> for Input {
-    fn from(value: Moved) -> Self {
-        Self::Moved(value)
-    }
-}
-
-impl From<InputGone> for Input {
-    fn from(value: InputGone) -> Self {
-        Self::Gone(value)
+::contract_runtime::variants! {
+    Input {
+        from { Stored(Stored), Moved(Moved), Gone(InputGone) }
+        nested { Stored, Moved, Gone }
     }
 }
 
@@ -86,16 +38,9 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         match self {
             Self::Stored(value) => value.is_valid(),
-            Self::Moved(_) => true,
+            Self::Moved(value) => value.is_valid(),
             Self::Gone(_) => true,
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Stored(value) => value.report_undeclared(at, found),
-            Self::Moved(value) => value.report_undeclared(at, found),
-            Self::Gone(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -103,56 +48,20 @@ impl Contract for Input {
 /// `InputGone` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/2`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputGone {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputGone {
-    const EXPECTING: &'static str = "an object (InputGone)";
+::contract_runtime::object! { InputGone { tag { state = "state" is "GONE" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut state = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "state" => read::constant(&mut map, &mut state, "state", &"GONE"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(state, "state")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(InputGone);
-
-impl Serialize for InputGone {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("state", &"GONE");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputGone {
-    const VALIDATOR: Validator = schemas::validator(11);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputGone = schemas::validator(11));
 
 /// `Moved` of the contract.
 ///
 /// Schema: `input.json#/$defs/moved`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Moved {
     /// `state`
     pub state: MovedState,
@@ -162,34 +71,11 @@ pub struct Moved {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Moved {
-    const EXPECTING: &'static str = "an object (Moved)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut state = None;
-        let mut to = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "state" => read::field(&mut map, &mut state, "state"),
-                "to" => read::field(&mut map, &mut to, "to"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let state = read::required(state, "state")?;
-        Ok(Self { state, to, extra })
-    }
-}
-
-::contract_runtime::read_object!(Moved);
-
-impl Serialize for Moved {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("state", &self.state);
-        members.optional("to", &self.to);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Moved {
+        required { state = "state" }
+        optional { to = "to" }
+        extra undeclared
     }
 }
 
@@ -197,65 +83,32 @@ impl Contract for Moved {
     const VALIDATOR: Validator = schemas::validator(8);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.state.is_valid()
     }
 }
 
-/// `MovedState` of the contract.
-///
-/// Schema: `input.json#/$defs/moved/properties/state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MovedState {
-    /// `MOVED`
-    Moved,
-    /// `LENT`
-    Lent,
-}
-
-impl MovedState {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Moved, Self::Lent];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Moved => "MOVED",
-            Self::Lent => "LENT",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "MOVED" => Self::Moved,
-                "LENT" => Self::Lent,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `MovedState` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/moved/properties/state`.
+    pub enum MovedState {
+        Moved = "MOVED",
+        Lent = "LENT",
     }
 }
-
-::contract_runtime::closed_enum!(MovedState);
 
 impl Contract for MovedState {
     const VALIDATOR: Validator = schemas::validator(9);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Stored` of the contract.
 ///
 /// Schema: `input.json#/$defs/stored`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stored {
     /// `state`
     pub state: StoredState,
@@ -267,37 +120,10 @@ pub struct Stored {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Stored {
-    const EXPECTING: &'static str = "an object (Stored)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut state = None;
-        let mut place = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "state" => read::field(&mut map, &mut state, "state"),
-                "place" => read::field(&mut map, &mut place, "place"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("state", state.is_some()), ("place", place.is_some())];
-        let (Some(state), Some(place)) = (state, place) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { state, place, extra })
-    }
-}
-
-::contract_runtime::read_object!(Stored);
-
-impl Serialize for Stored {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("state", &self.state);
-        members.entry("place", &self.place);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Stored {
+        required { state = "state", place = "place" }
+        extra undeclared
     }
 }
 
@@ -305,57 +131,24 @@ impl Contract for Stored {
     const VALIDATOR: Validator = schemas::validator(5);
 
     fn is_valid(&self) -> bool {
-        !self.place.is_empty()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+        self.state.is_valid() && !self.place.is_empty()
     }
 }
 
-/// `StoredState` of the contract.
-///
-/// Schema: `input.json#/$defs/stored/properties/state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StoredState {
-    /// `STORED`
-    Stored,
-    /// `RESERVED`
-    Reserved,
-}
-
-impl StoredState {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Stored, Self::Reserved];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Stored => "STORED",
-            Self::Reserved => "RESERVED",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "STORED" => Self::Stored,
-                "RESERVED" => Self::Reserved,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `StoredState` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/stored/properties/state`.
+    pub enum StoredState {
+        Stored = "STORED",
+        Reserved = "RESERVED",
     }
 }
-
-::contract_runtime::closed_enum!(StoredState);
 
 impl Contract for StoredState {
     const VALIDATOR: Validator = schemas::validator(6);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

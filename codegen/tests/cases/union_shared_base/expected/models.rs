@@ -2,68 +2,32 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, text::char_count_at_most,
-    violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `kind` is `"named"`.
-    Named(InputNamed),
-    /// `kind` is `"bare"`.
-    Bare(InputBare),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("named") => FromMap::from_map(rest.with_tag()).map(Self::Named),
-                Tag::Text("bare") => FromMap::from_map(rest.with_tag()).map(Self::Bare),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        Named(InputNamed) = "named",
+        Bare(InputBare) = "bare",
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Named(value) => value.serialize(serializer),
-            Self::Bare(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<InputNamed> for Input {
-    fn from(value: InputNamed) -> Self {
-        Self::Named(value)
-    }
-}
-
-impl From<InputBare> for Input {
-    fn from(value: InputBare) -> Self {
-        Self::Bare(value)
+::contract_runtime::variants! {
+    Input {
+        from { Named(InputNamed), Bare(InputBare) }
+        nested { Named, Bare }
     }
 }
 
@@ -74,13 +38,7 @@ impl Contract for Input {
         match self {
             Self::Named(value) => value.is_valid(),
             Self::Bare(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Named(value) => value.report_undeclared(at, found),
-            Self::Bare(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
 }
@@ -88,7 +46,7 @@ impl Contract for Input {
 /// `InputBare` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputBare {
     /// `id`
     ///
@@ -104,43 +62,12 @@ pub struct InputBare {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputBare {
-    const EXPECTING: &'static str = "an object (InputBare)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut kind = None;
-        let mut note = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"bare"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("id", id.is_some()), ("kind", kind.is_some())];
-        let (Some(id), Some(())) = (id, kind) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, note, name, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputBare);
-
-impl Serialize for InputBare {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"bare");
-        members.entry("id", &self.id);
-        members.optional("note", &self.note);
-        members.optional("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputBare {
+        tag { kind = "kind" is "bare" }
+        required { id = "id" }
+        optional { note = "note", name = "name" }
+        extra undeclared
     }
 }
 
@@ -152,16 +79,12 @@ impl Contract for InputBare {
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
             && self.name.is_none()
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputNamed` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNamed {
     /// `id`
     ///
@@ -177,47 +100,12 @@ pub struct InputNamed {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputNamed {
-    const EXPECTING: &'static str = "an object (InputNamed)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut kind = None;
-        let mut note = None;
-        let mut name = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"named"),
-                "note" => read::field(&mut map, &mut note, "note"),
-                "name" => read::field(&mut map, &mut name, "name"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [
-            ("id", id.is_some()),
-            ("kind", kind.is_some()),
-            ("name", name.is_some()),
-        ];
-        let (Some(id), Some(()), Some(name)) = (id, kind, name) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { id, note, name, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputNamed);
-
-impl Serialize for InputNamed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"named");
-        members.entry("id", &self.id);
-        members.optional("note", &self.note);
-        members.entry("name", &self.name);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputNamed {
+        tag { kind = "kind" is "named" }
+        required { id = "id", name = "name" }
+        optional { note = "note" }
+        extra undeclared
     }
 }
 
@@ -230,9 +118,5 @@ impl Contract for InputNamed {
                 .note
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 3) && !value.is_empty())
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

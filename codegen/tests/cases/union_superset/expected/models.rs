@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `radius`
     pub radius: Option<Json>,
@@ -29,55 +25,16 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut radius = None;
-        let mut unit = None;
-        let mut width = None;
-        let mut height = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "radius" => read::field(&mut map, &mut radius, "radius"),
-                "unit" => read::field(&mut map, &mut unit, "unit"),
-                "width" => read::field(&mut map, &mut width, "width"),
-                "height" => read::field(&mut map, &mut height, "height"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            radius,
-            unit,
-            width,
-            height,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("radius", &self.radius);
-        members.optional("unit", &self.unit);
-        members.optional("width", &self.width);
-        members.optional("height", &self.height);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { radius = "radius", unit = "unit", width = "width", height = "height" }
+        extra undeclared
     }
 }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
-    #[allow(
-        clippy::nonminimal_bool,
-        reason = "one condition for each rule of the schema"
-    )]
     fn is_valid(&self) -> bool {
         self.radius.is_some()
             && self
@@ -102,55 +59,4 @@ impl Contract for Input {
                     .as_ref()
                     .is_none_or(|value| schemas::validator(7).is_valid(value))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `InputUnit` of the contract.
-///
-/// Schema: `input.json#/anyOf/0/properties/unit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InputUnit {
-    /// `m`
-    M,
-    /// `km`
-    Km,
-}
-
-impl InputUnit {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::M, Self::Km];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::M => "m",
-            Self::Km => "km",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "m" => Self::M,
-                "km" => Self::Km,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(InputUnit);
-
-impl Contract for InputUnit {
-    const VALIDATOR: Validator = schemas::validator(3);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Cat` of the contract.
 ///
 /// Schema: `input.json#/$defs/cat`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cat {
     /// `lives`
     ///
@@ -25,37 +21,11 @@ pub struct Cat {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Cat {
-    const EXPECTING: &'static str = "an object (Cat)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut lives = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"cat"),
-                "lives" => read::field(&mut map, &mut lives, "lives"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let due = [("kind", kind.is_some()), ("lives", lives.is_some())];
-        let (Some(()), Some(lives)) = (kind, lives) else {
-            return Err(read::missing(&due));
-        };
-        Ok(Self { lives, extra })
-    }
-}
-
-::contract_runtime::read_object!(Cat);
-
-impl Serialize for Cat {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"cat");
-        members.entry("lives", &self.lives);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Cat {
+        tag { kind = "kind" is "cat" }
+        required { lives = "lives" }
+        extra undeclared
     }
 }
 
@@ -65,200 +35,72 @@ impl Contract for Cat {
     fn is_valid(&self) -> bool {
         self.lives <= 9
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
-/// `CatTag` of the contract.
-///
-/// Schema: `input.json#/$defs/catTag`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CatTag {
-    /// `cat`
-    Cat,
-}
-
-impl CatTag {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Cat];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Cat => "cat",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "cat" => Self::Cat,
-                _ => return None,
-            },
-        )
+::contract_runtime::open_enum! {
+    /// `CatTag` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/catTag`.
+    pub enum CatTag {
+        Cat = "cat",
     }
 }
-
-::contract_runtime::closed_enum!(CatTag);
 
 impl Contract for CatTag {
     const VALIDATOR: Validator = schemas::validator(3);
 
     fn is_valid(&self) -> bool {
-        true
+        self.is_known()
     }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
 }
 
 /// `Dog` of the contract.
 ///
 /// Schema: `input.json#/$defs/dog`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dog {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Dog {
-    const EXPECTING: &'static str = "an object (Dog)";
+::contract_runtime::object! { Dog { tag { kind = "kind" is "dog" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"dog"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
+::contract_runtime::contract!(Dog = schemas::validator(9));
+
+::contract_runtime::open_enum! {
+    /// `DogTag` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/dogTag`.
+    pub enum DogTag {
+        Dog = "dog",
     }
 }
-
-::contract_runtime::read_object!(Dog);
-
-impl Serialize for Dog {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"dog");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Dog {
-    const VALIDATOR: Validator = schemas::validator(9);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
-
-/// `DogTag` of the contract.
-///
-/// Schema: `input.json#/$defs/dogTag`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DogTag {
-    /// `dog`
-    Dog,
-}
-
-impl DogTag {
-    /// Every value.
-    pub const ALL: &'static [Self] = &[Self::Dog];
-
-    /// The value as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(&self) -> &str {
-        match self {
-            Self::Dog => "dog",
-        }
-    }
-
-    fn from_wire(text: &str) -> Option<Self> {
-        Some(
-            match text {
-                "dog" => Self::Dog,
-                _ => return None,
-            },
-        )
-    }
-}
-
-::contract_runtime::closed_enum!(DogTag);
 
 impl Contract for DogTag {
     const VALIDATOR: Validator = schemas::validator(4);
 
     fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
-
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum Input {
-    /// `kind` is `"cat"`.
-    Cat(Cat),
-    /// `kind` is `"dog"`.
-    Dog(Dog),
-}
-
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("cat") => FromMap::from_map(rest.with_tag()).map(Self::Cat),
-                Tag::Text("dog") => FromMap::from_map(rest.with_tag()).map(Self::Dog),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+        self.is_known()
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Cat(value) => value.serialize(serializer),
-            Self::Dog(value) => value.serialize(serializer),
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Input` of the contract.
+    ///
+    /// Schema: `input.json`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Input {
+        Cat(Cat) = "cat",
+        Dog(Dog) = "dog",
     }
 }
 
-impl From<Cat> for Input {
-    fn from(value: Cat) -> Self {
-        Self::Cat(value)
-    }
-}
-
-impl From<Dog> for Input {
-    fn from(value: Dog) -> Self {
-        Self::Dog(value)
-    }
-}
+::contract_runtime::variants! { Input { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
@@ -267,64 +109,7 @@ impl Contract for Input {
         match self {
             Self::Cat(value) => value.is_valid(),
             Self::Dog(_) => true,
+            Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::Cat(value) => value.report_undeclared(at, found),
-            Self::Dog(value) => value.report_undeclared(at, found),
-        }
-    }
-}
-
-/// `Tagged` of the contract.
-///
-/// Schema: `input.json#/$defs/tagged`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tagged {
-    /// `kind`
-    pub kind: String,
-    /// Members that the contract does not declare, kept as they came.
-    pub extra: Map<Json>,
-}
-
-impl<'de> FromMap<'de> for Tagged {
-    const EXPECTING: &'static str = "an object (Tagged)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::field(&mut map, &mut kind, "kind"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let kind = read::required(kind, "kind")?;
-        Ok(Self { kind, extra })
-    }
-}
-
-::contract_runtime::read_object!(Tagged);
-
-impl Serialize for Tagged {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &self.kind);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Tagged {
-    const VALIDATOR: Validator = schemas::validator(12);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

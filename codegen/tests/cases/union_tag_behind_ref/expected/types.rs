@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Cat, CatTag, Dog, DogTag, Input, Tagged};
+pub use super::models::{Cat, CatTag, Dog, DogTag, Input};

@@ -2,69 +2,29 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{self, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, read::{self, FromMap, Key, Tag},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `In` of the contract.
 ///
 /// Schema: `input.json#/$defs/in`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct In {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for In {
-    const EXPECTING: &'static str = "an object (In)";
+::contract_runtime::object! { In { tag { kind = "kind" is "in" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"in"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(In);
-
-impl Serialize for In {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"in");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for In {
-    const VALIDATOR: Validator = schemas::validator(14);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(In = schemas::validator(14));
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `beside`
     pub beside: Option<InputBeside>,
@@ -74,33 +34,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut beside = None;
-        let mut inside = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "beside" => read::field(&mut map, &mut beside, "beside"),
-                "inside" => read::field(&mut map, &mut inside, "inside"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { beside, inside, extra })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("beside", &self.beside);
-        members.optional("inside", &self.inside);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { beside = "beside", inside = "inside" }
+        nested { beside = "beside", inside = "inside" }
+        extra undeclared
     }
 }
 
@@ -111,79 +49,29 @@ impl Contract for Input {
         self.beside.as_ref().is_none_or(|value| value.is_valid())
             && self.inside.as_ref().is_none_or(|value| value.is_valid())
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.beside {
-            value.report_undeclared(&at.key("beside"), found);
-        }
-        if let Some(value) = &self.inside {
-            value.report_undeclared(&at.key("inside"), found);
-        }
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `InputBeside` of the contract.
+    ///
+    /// Schema: `input.json#/properties/beside`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum InputBeside {
+        In(In) = "in",
+        Out(Out) = "out",
+        Never(Never) = "never",
     }
 }
 
-/// `InputBeside` of the contract.
-///
-/// Schema: `input.json#/properties/beside`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum InputBeside {
-    /// `kind` is `"in"`.
-    In(In),
-    /// `kind` is `"out"`.
-    Out(Out),
-    /// `kind` is `"never"`.
-    Never(Never),
-}
-
-impl<'de> FromMap<'de> for InputBeside {
-    const EXPECTING: &'static str = "an object (InputBeside)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("in") => FromMap::from_map(rest.with_tag()).map(Self::In),
-                Tag::Text("out") => FromMap::from_map(rest.with_tag()).map(Self::Out),
-                Tag::Text("never") => FromMap::from_map(rest.with_tag()).map(Self::Never),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
-    }
-}
-
-::contract_runtime::read_object!(InputBeside);
-
-impl Serialize for InputBeside {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::In(value) => value.serialize(serializer),
-            Self::Out(value) => value.serialize(serializer),
-            Self::Never(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<In> for InputBeside {
-    fn from(value: In) -> Self {
-        Self::In(value)
-    }
-}
-
-impl From<Out> for InputBeside {
-    fn from(value: Out) -> Self {
-        Self::Out(value)
-    }
-}
-
-impl From<Never> for InputBeside {
-    fn from(value: Never) -> Self {
-        Self::Never(value)
+::contract_runtime::variants! {
+    InputBeside {
+        from { In(In), Out(Out), Never(Never) }
+        nested { In, Out, Never }
     }
 }
 
@@ -195,79 +83,32 @@ impl Contract for InputBeside {
             Self::In(_) => true,
             Self::Out(_) => false,
             Self::Never(_) => false,
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::In(value) => value.report_undeclared(at, found),
-            Self::Out(value) => value.report_undeclared(at, found),
-            Self::Never(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(1).is_valid(value),
         }
     }
 }
 
-/// `InputInside` of the contract.
-///
-/// Schema: `input.json#/properties/inside`.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum InputInside {
-    /// `kind` is `"in"`.
-    In(InputInsideIn),
-    /// `kind` is `"out"`.
-    Out(InputInsideOut),
-    /// `kind` is `"never"`.
-    Never(InputInsideNever),
-}
-
-impl<'de> FromMap<'de> for InputInside {
-    const EXPECTING: &'static str = "an object (InputInside)";
-
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        read::tagged(
-            map,
-            "kind",
-            |tag, rest| match tag {
-                Tag::Text("in") => FromMap::from_map(rest.with_tag()).map(Self::In),
-                Tag::Text("out") => FromMap::from_map(rest.with_tag()).map(Self::Out),
-                Tag::Text("never") => FromMap::from_map(rest.with_tag()).map(Self::Never),
-                _ => Err(de::Error::custom("no variant has this tag")),
-            },
-        )
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `InputInside` of the contract.
+    ///
+    /// Schema: `input.json#/properties/inside`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum InputInside {
+        In(InputInsideIn) = "in",
+        Out(InputInsideOut) = "out",
+        Never(InputInsideNever) = "never",
     }
 }
 
-::contract_runtime::read_object!(InputInside);
-
-impl Serialize for InputInside {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::In(value) => value.serialize(serializer),
-            Self::Out(value) => value.serialize(serializer),
-            Self::Never(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<InputInsideIn> for InputInside {
-    fn from(value: InputInsideIn) -> Self {
-        Self::In(value)
-    }
-}
-
-impl From<InputInsideOut> for InputInside {
-    fn from(value: InputInsideOut) -> Self {
-        Self::Out(value)
-    }
-}
-
-impl From<InputInsideNever> for InputInside {
-    fn from(value: InputInsideNever) -> Self {
-        Self::Never(value)
+::contract_runtime::variants! {
+    InputInside {
+        from { In(InputInsideIn), Out(InputInsideOut), Never(InputInsideNever) }
+        nested { In, Out, Never }
     }
 }
 
@@ -279,14 +120,7 @@ impl Contract for InputInside {
             Self::In(_) => true,
             Self::Out(_) => true,
             Self::Never(value) => value.is_valid(),
-        }
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        match self {
-            Self::In(value) => value.report_undeclared(at, found),
-            Self::Out(value) => value.report_undeclared(at, found),
-            Self::Never(value) => value.report_undeclared(at, found),
+            Self::Unknown(value) => schemas::validator(6).is_valid(value),
         }
     }
 }
@@ -294,86 +128,29 @@ impl Contract for InputInside {
 /// `InputInsideIn` of the contract.
 ///
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInsideIn {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputInsideIn {
-    const EXPECTING: &'static str = "an object (InputInsideIn)";
+::contract_runtime::object! { InputInsideIn { tag { kind = "kind" is "in" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"in"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(InputInsideIn);
-
-impl Serialize for InputInsideIn {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"in");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputInsideIn {
-    const VALIDATOR: Validator = schemas::validator(20);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputInsideIn = schemas::validator(20));
 
 /// `InputInsideNever` of the contract.
 ///
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/2`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInsideNever {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputInsideNever {
-    const EXPECTING: &'static str = "an object (InputInsideNever)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"never"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(InputInsideNever);
-
-impl Serialize for InputInsideNever {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"never");
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    InputInsideNever {
+        tag { kind = "kind" is "never" }
+        extra undeclared
     }
 }
 
@@ -383,155 +160,43 @@ impl Contract for InputInsideNever {
     fn is_valid(&self) -> bool {
         false
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
 }
 
 /// `InputInsideOut` of the contract.
 ///
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInsideOut {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputInsideOut {
-    const EXPECTING: &'static str = "an object (InputInsideOut)";
+::contract_runtime::object! { InputInsideOut { tag { kind = "kind" is "out" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"out"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(InputInsideOut);
-
-impl Serialize for InputInsideOut {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"out");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputInsideOut {
-    const VALIDATOR: Validator = schemas::validator(21);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputInsideOut = schemas::validator(21));
 
 /// `Never` of the contract.
 ///
 /// Schema: `input.json#/$defs/never`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Never {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Never {
-    const EXPECTING: &'static str = "an object (Never)";
+::contract_runtime::object! { Never { tag { kind = "kind" is "never" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"never"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(Never);
-
-impl Serialize for Never {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"never");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Never {
-    const VALIDATOR: Validator = schemas::validator(18);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Never = schemas::validator(18));
 
 /// `Out` of the contract.
 ///
 /// Schema: `input.json#/$defs/out`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Out {
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Out {
-    const EXPECTING: &'static str = "an object (Out)";
+::contract_runtime::object! { Out { tag { kind = "kind" is "out" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut kind = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "kind" => read::constant(&mut map, &mut kind, "kind", &"out"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        read::required(kind, "kind")?;
-        Ok(Self { extra })
-    }
-}
-
-::contract_runtime::read_object!(Out);
-
-impl Serialize for Out {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("kind", &"out");
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Out {
-    const VALIDATOR: Validator = schemas::validator(16);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(Out = schemas::validator(16));

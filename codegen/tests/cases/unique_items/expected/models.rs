@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Number, Undeclared, contract, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Number};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `objects`
     ///
@@ -33,41 +29,11 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut objects = None;
-        let mut numbers = None;
-        let mut any = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "objects" => read::field(&mut map, &mut objects, "objects"),
-                "numbers" => read::field(&mut map, &mut numbers, "numbers"),
-                "any" => read::field(&mut map, &mut any, "any"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self {
-            objects,
-            numbers,
-            any,
-            extra,
-        })
-    }
-}
-
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("objects", &self.objects);
-        members.optional("numbers", &self.numbers);
-        members.optional("any", &self.any);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Input {
+        optional { objects = "objects", numbers = "numbers", any = "any" }
+        nested { objects = "objects" }
+        extra undeclared
     }
 }
 
@@ -79,19 +45,12 @@ impl Contract for Input {
             && self.numbers.as_ref().is_none_or(|value| contract::all_distinct(value))
             && self.any.as_ref().is_none_or(|value| contract::all_distinct(value))
     }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.objects {
-            found.elements(&at.key("objects"), value);
-        }
-    }
 }
 
 /// `InputObjectsItem` of the contract.
 ///
 /// Schema: `input.json#/properties/objects/items`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputObjectsItem {
     /// `a`
     pub a: Option<Number>,
@@ -101,44 +60,6 @@ pub struct InputObjectsItem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputObjectsItem {
-    const EXPECTING: &'static str = "an object (InputObjectsItem)";
+::contract_runtime::object! { InputObjectsItem { optional { a = "a", b = "b" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut a = None;
-        let mut b = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "a" => read::field(&mut map, &mut a, "a"),
-                "b" => read::field(&mut map, &mut b, "b"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { a, b, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputObjectsItem);
-
-impl Serialize for InputObjectsItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("a", &self.a);
-        members.optional("b", &self.b);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputObjectsItem {
-    const VALIDATOR: Validator = schemas::validator(2);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputObjectsItem = schemas::validator(2));

@@ -2,20 +2,13 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+use ::contract_runtime::{Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// `items`
     pub items: Vec<InputItemsItem>,
@@ -25,54 +18,21 @@ pub struct Input {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Input {
-    const EXPECTING: &'static str = "an object (Input)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut items = None;
-        let mut next_cursor = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "items" => read::field(&mut map, &mut items, "items"),
-                "nextCursor" => read::field(&mut map, &mut next_cursor, "nextCursor"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let items = read::required(items, "items")?;
-        Ok(Self { items, next_cursor, extra })
+::contract_runtime::object! {
+    Input {
+        required { items = "items" }
+        optional { next_cursor = "nextCursor" }
+        nested { items = "items" }
+        extra undeclared
     }
 }
 
-::contract_runtime::read_object!(Input);
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("items", &self.items);
-        members.optional("nextCursor", &self.next_cursor);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        found.elements(&at.key("items"), &self.items);
-    }
-}
+::contract_runtime::contract!(Input = schemas::validator(0));
 
 /// `InputItemsItem` of the contract.
 ///
 /// Schema: `input.json#/properties/items/items`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputItemsItem {
     /// `id`
     pub id: String,
@@ -80,42 +40,6 @@ pub struct InputItemsItem {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for InputItemsItem {
-    const EXPECTING: &'static str = "an object (InputItemsItem)";
+::contract_runtime::object! { InputItemsItem { required { id = "id" } extra undeclared } }
 
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, extra })
-    }
-}
-
-::contract_runtime::read_object!(InputItemsItem);
-
-impl Serialize for InputItemsItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.rest(&self.extra);
-        members.end()
-    }
-}
-
-impl Contract for InputItemsItem {
-    const VALIDATOR: Validator = schemas::validator(2);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-    }
-}
+::contract_runtime::contract!(InputItemsItem = schemas::validator(2));

@@ -2,20 +2,16 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::{Deserializer, MapAccess},
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Undeclared, json::Kind, read::{self, FromMap, Key, Read},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Loose` of the contract.
 ///
 /// Schema: `loose.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loose {
     /// `number`
     pub number: Option<Json>,
@@ -25,33 +21,10 @@ pub struct Loose {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Loose {
-    const EXPECTING: &'static str = "an object (Loose)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut number = None;
-        let mut never = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "number" => read::field(&mut map, &mut number, "number"),
-                "never" => read::field(&mut map, &mut never, "never"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { number, never, extra })
-    }
-}
-
-::contract_runtime::read_object!(Loose);
-
-impl Serialize for Loose {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("number", &self.number);
-        members.optional("never", &self.never);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Loose {
+        optional { number = "number", never = "never" }
+        extra undeclared
     }
 }
 
@@ -62,71 +35,30 @@ impl Contract for Loose {
         self.number.as_ref().is_none_or(|value| schemas::validator(1).is_valid(value))
             && self.never.is_none()
     }
+}
 
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+::contract_runtime::kinds! {
+    #[expected = "true or false or an object"]
+    /// `Meta` of the contract.
+    ///
+    /// Schema: `structure-only`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum Meta {
+        /// The value is true or false.
+        Bool(bool) = Boolean,
+        /// The value is an object.
+        Object(Map<Json>) = Object,
     }
 }
 
-/// `Meta` of the contract.
-///
-/// Schema: `structure-only`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Meta {
-    /// The value is true or false.
-    Bool(bool),
-    /// The value is an object.
-    Object(Map<Json>),
-}
+::contract_runtime::variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
 
-impl<'de> Read<'de> for Meta {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = read::peek(deserializer)?;
-        match value.kind() {
-            Kind::Boolean => value.parse().map(Self::Bool),
-            Kind::Object => value.parse().map(Self::Object),
-            _ => Err(value.unexpected("true or false or an object")),
-        }
-    }
-}
-
-::contract_runtime::deserialize_by_read!(Meta);
-
-impl Serialize for Meta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bool(value) => value.serialize(serializer),
-            Self::Object(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<bool> for Meta {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl From<Map<Json>> for Meta {
-    fn from(value: Map<Json>) -> Self {
-        Self::Object(value)
-    }
-}
-
-impl Contract for Meta {
-    const VALIDATOR: Validator = schemas::validator(6);
-
-    fn is_valid(&self) -> bool {
-        true
-    }
-
-    fn report_undeclared(&self, _at: &Path<'_>, _found: &mut Undeclared) {}
-}
+::contract_runtime::contract!(Meta = schemas::validator(6));
 
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// `loose`
     pub loose: Option<Loose>,
@@ -138,33 +70,11 @@ pub struct Root {
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Root {
-    const EXPECTING: &'static str = "an object (Root)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut loose = None;
-        let mut tight = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "loose" => read::field(&mut map, &mut loose, "loose"),
-                "tight" => read::field(&mut map, &mut tight, "tight"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        Ok(Self { loose, tight, extra })
-    }
-}
-
-::contract_runtime::read_object!(Root);
-
-impl Serialize for Root {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.optional("loose", &self.loose);
-        members.optional("tight", &self.tight);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Root {
+        optional { loose = "loose", tight = "tight" }
+        nested { loose = "loose" }
+        extra undeclared
     }
 }
 
@@ -174,12 +84,5 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.loose.as_ref().is_none_or(|value| value.is_valid())
             && self.tight.as_ref().is_none_or(|value| *value >= 5)
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
-        if let Some(value) = &self.loose {
-            value.report_undeclared(&at.key("loose"), found);
-        }
     }
 }

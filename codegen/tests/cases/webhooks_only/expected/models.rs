@@ -2,59 +2,34 @@
 
 //! The types of the contract.
 
-use ::serde::{
-    de::MapAccess,
-    ser::{Serialize, Serializer},
-};
-use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Undeclared, read::{self, FromMap, Key},
-    schema::Validator, violation::Path,
-};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Event` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Event`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// `id`
     ///
     /// Limits: at least 1 character.
     pub id: String,
     /// `at`
+    ///
+    /// Limits: format `date-time`.
     pub at: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-impl<'de> FromMap<'de> for Event {
-    const EXPECTING: &'static str = "an object (Event)";
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut id = None;
-        let mut at = None;
-        let mut extra = Map::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            match key.as_str() {
-                "id" => read::field(&mut map, &mut id, "id"),
-                "at" => read::field(&mut map, &mut at, "at"),
-                _ => read::extra(&mut map, &mut extra, key),
-            }?;
-        }
-        let id = read::required(id, "id")?;
-        Ok(Self { id, at, extra })
-    }
-}
-
-::contract_runtime::read_object!(Event);
-
-impl Serialize for Event {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = read::Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("at", &self.at);
-        members.rest(&self.extra);
-        members.end()
+::contract_runtime::object! {
+    Event {
+        required { id = "id" }
+        optional { at = "at" }
+        extra undeclared
     }
 }
 
@@ -63,9 +38,5 @@ impl Contract for Event {
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty()
-    }
-
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
     }
 }

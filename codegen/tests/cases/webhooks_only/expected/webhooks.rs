@@ -50,68 +50,11 @@ pub static WEBHOOKS: &[Operation] = &[
 /// Every webhook and callback, to search by id; their paths are their names.
 pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0]);
 
-/// The webhooks and callbacks, by `operationId`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum WebhookId {
-    /// `POST stockChanged`
-    OnStockChanged,
-}
-
-impl WebhookId {
-    /// Every value, in the order of the contract.
-    pub const ALL: &'static [Self] = &[Self::OnStockChanged];
-
-    /// As the contract writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OnStockChanged => "onStockChanged",
-        }
-    }
-}
-
-impl ::std::str::FromStr for WebhookId {
-    type Err = ::contract_runtime::contract::UnknownValue;
-
-    fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-        match text {
-            "onStockChanged" => Ok(Self::OnStockChanged),
-            _ => Err(::contract_runtime::contract::UnknownValue("WebhookId")),
-        }
-    }
-}
-
-impl ::std::fmt::Display for WebhookId {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl ::serde::Serialize for WebhookId {
-    fn serialize<S: ::serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> ::std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> ::serde::Deserialize<'de> for WebhookId {
-    fn deserialize<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::contract_runtime::contract::read_text(
-            deserializer,
-            <Self as ::std::str::FromStr>::from_str,
-        )
-    }
-}
-
-impl<'de> ::contract_runtime::read::Read<'de> for WebhookId {
-    fn read<D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<Self, D::Error> {
-        ::serde::Deserialize::deserialize(deserializer)
+::contract_runtime::closed_enum! {
+    /// The webhooks and callbacks, by `operationId`.
+    pub enum WebhookId {
+        /// `POST stockChanged`
+        OnStockChanged = "onStockChanged",
     }
 }
 
