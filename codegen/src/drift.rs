@@ -8,7 +8,7 @@
 //! Schemas are compared by what they say together after `$ref` and `allOf` (`flat`), so that
 //! moving a definition or writing a reference out changes nothing. The verdicts come from the
 //! table in [`rules`]; where such a verdict must be cautious, `proof` asks whether it holds
-//! for this pair. Files are read by [`Contract::open`] and [`Contract::load`]; everything
+//! for this pair. Files are read by [`Version::open`] and [`Version::load`]; everything
 //! else here is pure.
 
 mod annotations;
@@ -49,7 +49,7 @@ pub const CONFIGURATION: &str = "codegen.toml";
 
 /// One version of a contract: its schemas, its operations, the texts they stand in.
 #[derive(Clone, Debug)]
-pub struct Contract {
+pub struct Version {
     /// All schemas.
     pub graph: Graph,
     /// One per OpenAPI document.
@@ -58,7 +58,7 @@ pub struct Contract {
     pub sources: Sources,
 }
 
-impl Contract {
+impl Version {
     /// Reads files and folders; `mounts` answer URIs from folders, as in [`load`].
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Contract {
     /// the one in a folder; without one, the file or everything in the folder.
     ///
     /// # Errors
-    /// As [`Contract::load`], and a `codegen.toml` that cannot be read.
+    /// As [`Version::load`], and a `codegen.toml` that cannot be read.
     pub fn open(path: &Path) -> Result<Self, Diagnostics> {
         let configuration = if path.is_dir() { path.join(CONFIGURATION) } else { path.to_path_buf() };
         if !configuration.is_file() || configuration.extension().is_none_or(|ending| ending != "toml") {
@@ -97,7 +97,7 @@ impl Contract {
     /// Reads texts: name, URI (empty: made from the name), content.
     ///
     /// # Errors
-    /// As [`Contract::load`].
+    /// As [`Version::load`].
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         deep(|| Sources::from_texts(texts).and_then(Self::new))
     }
@@ -305,7 +305,7 @@ impl Drift {
 ///
 /// The same two contracts always give the same changes in the same order.
 #[must_use]
-pub fn compare(old: &Contract, new: &Contract, options: &Options) -> Drift {
+pub fn compare(old: &Version, new: &Version, options: &Options) -> Drift {
     let changes = deep(|| finding::Comparer::new(old, new, options).run());
     Drift { changes, old_version: old.version().to_owned(), new_version: new.version().to_owned() }
 }

@@ -10,7 +10,7 @@ pub use self::constraint::{Constraint, Constraints, How};
 use contract_runtime::text::position;
 
 use crate::{
-    generate::Contract,
+    reading::Reading,
     schema::SchemaId,
     shape::{Body, TypeId, TypeRef},
     stack::deep,
@@ -67,7 +67,7 @@ pub struct Part {
 ///
 /// # Errors
 /// The nearest name that there is, when nothing has this one.
-pub fn explain(contract: &Contract, name: &str) -> Result<Vec<Explanation>, Option<String>> {
+pub fn explain(contract: &Reading, name: &str) -> Result<Vec<Explanation>, Option<String>> {
     let found = find::find(contract, name);
     if found.is_empty() {
         return Err(find::nearest(contract, name));
@@ -89,7 +89,7 @@ enum Target {
 }
 
 struct Explainer<'a> {
-    contract: &'a Contract,
+    contract: &'a Reading,
     constraints: Constraints<'a>,
 }
 
@@ -282,7 +282,7 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
 
 /// `file:line #/pointer`
 #[must_use]
-pub fn whereabouts(contract: &Contract, place: &Place) -> String {
+pub fn whereabouts(contract: &Reading, place: &Place) -> String {
     let Some(source) = contract.sources.get(place.source) else { return format!("#{}", place.pointer) };
     let (line, _) = position(source.text.as_bytes(), place.span.start as usize);
     format!("{}:{} #{}", source.name, line + 1, place.pointer)

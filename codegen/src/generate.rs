@@ -19,7 +19,6 @@ pub use self::{
     output::FILE,
 };
 /// Another name of [`Reading`].
-pub use crate::reading::Reading as Contract;
 use crate::{
     api::Api,
     calls,

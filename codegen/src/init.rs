@@ -14,9 +14,10 @@ use crate::{
     api::ParameterIn,
     config::Unsupported,
     diagnostics::Diagnostics,
-    generate::{Contract, Project, Step, selector},
+    generate::{Project, Step, selector},
     package,
     prune::{reach, seeds},
+    reading::Reading,
     schema::{Schema, SchemaId, Types},
     tables,
 };
@@ -70,7 +71,7 @@ pub fn findings(inputs: &[PathBuf], step: Step<'_>) -> Result<Findings, Diagnost
     Ok(found(&generated.contract))
 }
 
-fn found(contract: &Contract) -> Findings {
+fn found(contract: &Reading) -> Findings {
     let (graph, api) = (&contract.graph, &contract.api);
     let mut found = Findings {
         title: format!("{} {}", api.title, api.version).trim().to_owned(),
@@ -105,7 +106,7 @@ fn found(contract: &Contract) -> Findings {
 }
 
 /// The parameters that are said once, not with every call.
-fn headers(contract: &Contract, found: &mut Findings) {
+fn headers(contract: &Reading, found: &mut Findings) {
     let parameters = contract.api.operations.iter().flat_map(|operation| &operation.parameters);
     let names: BTreeSet<&str> =
         parameters.filter(|p| p.location == ParameterIn::Header).map(|p| p.name.as_str()).collect();
@@ -123,7 +124,7 @@ fn headers(contract: &Contract, found: &mut Findings) {
 }
 
 /// Tags in the order of their names, and how many types only their operations reach.
-fn tags(contract: &Contract) -> Vec<(String, usize)> {
+fn tags(contract: &Reading) -> Vec<(String, usize)> {
     let api = &contract.api;
     let names: BTreeSet<&String> = api.operations.iter().flat_map(|operation| &operation.tags).collect();
     let reached: Vec<(&String, BTreeSet<SchemaId>)> = names

@@ -17,8 +17,8 @@ use contract_runtime::Json;
 
 pub use self::accepted::accepted;
 use crate::{
-    generate::Contract,
     held,
+    reading::Reading,
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId, TypeRef},
     stack::deep,
@@ -61,7 +61,7 @@ impl Proof {
 ///
 /// `seen` is called before each with how many are done, for who shows progress.
 #[must_use]
-pub fn prove(contract: &Contract, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
+pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
     let each = |(index, id)| {
         seen(index);
         (id, judge(contract, id))
@@ -69,7 +69,7 @@ pub fn prove(contract: &Contract, mut seen: impl FnMut(usize) + Send) -> Vec<(Ty
     deep(|| contract.shapes.ids().enumerate().map(each).collect())
 }
 
-fn judge(contract: &Contract, id: TypeId) -> Proof {
+fn judge(contract: &Reading, id: TypeId) -> Proof {
     let def = contract.shapes.get(id);
     let written = |assumed: bool| {
         let source = source::document(contract, def, assumed)?;
@@ -96,17 +96,17 @@ fn judge(contract: &Contract, id: TypeId) -> Proof {
 
 /// Valid values of a type's schema, made deterministically: least, most, every branch.
 #[must_use]
-pub fn samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
+pub fn samples(contract: &Reading, def: &TypeDef) -> Vec<Json> {
     sampled(contract, def, Effort::Thorough)
 }
 
 /// As [`samples`], a few of them, where many types are asked about.
 #[must_use]
-pub fn few_samples(contract: &Contract, def: &TypeDef) -> Vec<Json> {
+pub fn few_samples(contract: &Reading, def: &TypeDef) -> Vec<Json> {
     sampled(contract, def, Effort::Quick)
 }
 
-fn sampled(contract: &Contract, def: &TypeDef, effort: Effort) -> Vec<Json> {
+fn sampled(contract: &Reading, def: &TypeDef, effort: Effort) -> Vec<Json> {
     let part = |id: SchemaId, value: &Json| contract.tables.is_valid(id, value);
     let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, effort, &part);
     let valid = |value: &Json| {
@@ -117,7 +117,7 @@ fn sampled(contract: &Contract, def: &TypeDef, effort: Effort) -> Vec<Json> {
 }
 
 /// Whether a type reads a value and writes it back equal.
-fn holds(contract: &Contract, id: TypeId, value: &Json) -> bool {
+fn holds(contract: &Reading, id: TypeId, value: &Json) -> bool {
     let held = held::read(&contract.shapes, &TypeRef::Named(id), value);
     held.is_some_and(|held| held::write(&contract.shapes, &held) == *value)
 }

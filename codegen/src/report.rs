@@ -12,9 +12,10 @@ pub use self::open::LeftOpen;
 use crate::{
     config::Config,
     explain::{Constraint, Constraints, How, reason, whereabouts},
-    generate::{Contract, Generated},
+    generate::Generated,
     lower::Loss,
     proof::Proof,
+    reading::Reading,
     shape::{Body, TypeId, TypeRef},
     stack::deep,
     together::{Conj, Facts},
@@ -87,7 +88,7 @@ fn put_together(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Pro
 
 /// What there is, by what it is called; what `generate` prints too.
 #[must_use]
-pub fn counts(contract: &Contract) -> Vec<(&'static str, usize)> {
+pub fn counts(contract: &Reading) -> Vec<(&'static str, usize)> {
     let mut all = [0usize; 7];
     for def in &contract.shapes.types {
         match &def.body {
@@ -113,7 +114,7 @@ pub fn counts(contract: &Contract) -> Vec<(&'static str, usize)> {
 }
 
 /// Every place with a type: the types themselves and their fields.
-fn places(contract: &Contract) -> Vec<(String, Conj, TypeRef)> {
+fn places(contract: &Reading) -> Vec<(String, Conj, TypeRef)> {
     let mut out = Vec::new();
     for id in contract.shapes.ids() {
         let def = contract.shapes.get(id);
@@ -132,7 +133,7 @@ fn places(contract: &Contract) -> Vec<(String, Conj, TypeRef)> {
 /// Every constraint of the contract with what enforces it, each once: a schema that several
 /// places share is written once.
 #[must_use]
-pub fn carried(contract: &Contract) -> Vec<Constraint> {
+pub fn carried(contract: &Reading) -> Vec<Constraint> {
     let constraints = Constraints::new(contract);
     let mut all = Vec::new();
     for id in contract.shapes.ids() {
@@ -147,7 +148,7 @@ pub fn carried(contract: &Contract) -> Vec<Constraint> {
     all
 }
 
-fn constraints(contract: &Contract) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
+fn constraints(contract: &Reading) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
     let mut out: BTreeMap<&'static str, BTreeMap<How, usize>> = BTreeMap::new();
     for found in carried(contract) {
         *out.entry(found.keyword).or_default().entry(found.how).or_default() += 1;
@@ -155,7 +156,7 @@ fn constraints(contract: &Contract) -> BTreeMap<&'static str, BTreeMap<How, usiz
     out
 }
 
-fn looser(contract: &Contract) -> Vec<Looser> {
+fn looser(contract: &Reading) -> Vec<Looser> {
     let constraints = Constraints::new(contract);
     let mut out = Vec::new();
     for (name, conj, ty) in places(contract) {
@@ -199,11 +200,11 @@ fn looser(contract: &Contract) -> Vec<Looser> {
     out
 }
 
-fn positions(contract: &Contract, facts: &Facts) -> bool {
+fn positions(contract: &Reading, facts: &Facts) -> bool {
     facts.members.iter().any(|&id| !contract.graph.schema(id).prefix_items.is_empty())
 }
 
-fn assumptions(config: &Config, contract: &Contract, proofs: &[(TypeId, Proof)]) -> Vec<String> {
+fn assumptions(config: &Config, contract: &Reading, proofs: &[(TypeId, Proof)]) -> Vec<String> {
     let types = &config.types;
     let assumed = proofs.iter().filter(|(_, proof)| *proof == Proof::Assumed).count();
     let implied = contract.graph.ids().filter(|&id| {
@@ -231,7 +232,7 @@ fn assumptions(config: &Config, contract: &Contract, proofs: &[(TypeId, Proof)])
     out
 }
 
-fn losses(contract: &Contract, losses: &[Loss]) -> Vec<Lost> {
+fn losses(contract: &Reading, losses: &[Loss]) -> Vec<Lost> {
     let mut all: BTreeMap<(&'static str, &str, &str), Vec<String>> = BTreeMap::new();
     for loss in losses {
         let places = all.entry((loss.engine, &loss.what, &loss.enforced)).or_default();

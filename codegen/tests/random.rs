@@ -23,10 +23,11 @@ use std::{
 use contract_codegen::{
     checks::{Scope, evaluate::Evaluator},
     config::{Config, Selection, UnboundedIntegers},
-    generate::{Contract, Project},
+    generate::Project,
     held,
     load::Sources,
     proof,
+    reading::Reading,
     schema::SchemaId,
     shape::TypeRef,
 };
@@ -38,7 +39,7 @@ const WANTED: u64 = 1_500;
 const VALUES: usize = 40;
 
 /// The contract of a number, understood; `None` where it is refused.
-fn contract(number: u64) -> Option<(random::Document, Contract)> {
+fn contract(number: u64) -> Option<(random::Document, Reading)> {
     let document = random::document(number);
     let mut config = Config::default();
     // Nothing is assumed for one half: there every valid value has to be held.
@@ -76,7 +77,7 @@ fn ask(number: u64) -> Result<usize, String> {
 }
 
 /// The independent judge of each definition that is left.
-fn judges(document: &random::Document, contract: &Contract) -> BTreeMap<SchemaId, jsonschema::Validator> {
+fn judges(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
     let whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
     let judge = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
@@ -91,14 +92,14 @@ fn judges(document: &random::Document, contract: &Contract) -> BTreeMap<SchemaId
 
 struct Asker<'a> {
     number: u64,
-    contract: &'a Contract,
+    contract: &'a Reading,
     evaluator: Evaluator<'a>,
     judges: BTreeMap<SchemaId, jsonschema::Validator>,
 }
 
 impl Asker<'_> {
     fn ask(&self) -> Result<usize, String> {
-        let Contract { shapes, .. } = self.contract;
+        let Reading { shapes, .. } = self.contract;
         let samples: Vec<Vec<Json>> =
             shapes.types.iter().map(|def| proof::few_samples(self.contract, def)).collect();
         let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
@@ -118,7 +119,7 @@ impl Asker<'_> {
 
     /// One value for one type.
     fn value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
-        let Contract { shapes, tables, .. } = self.contract;
+        let Reading { shapes, tables, .. } = self.contract;
         let TypeRef::Named(id) = ty else { return Ok(()) };
         let def = shapes.get(*id);
         let within = def.conj.within.contains(contract_codegen::together::type_of(value));

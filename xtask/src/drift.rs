@@ -15,7 +15,7 @@ use std::{
 
 use clap::ArgAction;
 use contract_codegen::drift::{
-    Contract, Options, compare,
+    Options, Version, compare,
     report::{self, Audience, View},
 };
 
@@ -163,16 +163,16 @@ fn prefix(given: &Path, path: &Path) -> String {
     if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
 }
 
-fn open(path: &Path, name: &dyn Display) -> Result<Contract, String> {
+fn open(path: &Path, name: &dyn Display) -> Result<Version, String> {
     if !path.exists() {
         return Err(format!("there is no {name}\nhelp: name the contract with `--contract PATH`"));
     }
-    Contract::open(path)
+    Version::open(path)
         .map_err(|problems| format!("the contract in {name} cannot be read\n{}", problems.render(false)))
 }
 
 /// The older version, wherever it is.
-fn other(args: &Args, root: &Path, path: &Path, new: &Contract) -> Result<Contract, String> {
+fn other(args: &Args, root: &Path, path: &Path, new: &Version) -> Result<Version, String> {
     let folder =
         |problem: std::io::Error| format!("there is no room for a copy of the older version: {problem}");
     match args.against.as_deref() {

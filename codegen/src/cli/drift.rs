@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use contract_codegen::drift::{
-    Contract, Level, Options, compare,
+    Level, Options, Version, compare,
     report::{self, Audience, View},
 };
 use serde_json::json;
@@ -52,11 +52,11 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
     Ok(exit)
 }
 
-fn open(path: &Path) -> Result<Contract, Failure> {
+fn open(path: &Path) -> Result<Version, Failure> {
     if !path.exists() {
         return Err(Failure::Io(format!("cannot read {}: there is no such file or folder", path.display())));
     }
-    Ok(Contract::open(path)?)
+    Ok(Version::open(path)?)
 }
 
 /// The folder that the names of the newer version's files are relative to.

@@ -9,7 +9,8 @@ use std::{
 
 use contract_codegen::{
     config::Layout,
-    generate::{Contract, Generated},
+    generate::Generated,
+    reading::Reading,
     report::counts,
     write::{self, Change, Changes, Mode, WriteError},
 };
@@ -149,7 +150,7 @@ fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Ins
 }
 
 /// `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`
-fn amounts(contract: &Contract) -> String {
+fn amounts(contract: &Reading) -> String {
     let counts: BTreeMap<&str, usize> = counts(contract).into_iter().collect();
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     let part = |name: &str, whole: Option<usize>| match whole {

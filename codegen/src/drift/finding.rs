@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use contract_runtime::{Json, text::Lines};
 
 use super::{
-    Change, Contract, Level, Options, Spot,
+    Change, Level, Options, Spot, Version,
     flat::Flat,
     proof::{Prover, Side},
     rules::{self, Rule},
@@ -91,8 +91,8 @@ type Key = (&'static str, Option<Spot>, Option<Spot>, String);
 
 /// A comparison under way.
 pub(super) struct Comparer<'g> {
-    pub(super) old: &'g Contract,
-    pub(super) new: &'g Contract,
+    pub(super) old: &'g Version,
+    pub(super) new: &'g Version,
     pub(super) options: Options,
     pub(super) prover: Prover<'g>,
     changes: Vec<Change>,
@@ -109,7 +109,7 @@ pub(super) struct Comparer<'g> {
 }
 
 impl<'g> Comparer<'g> {
-    pub(super) fn new(old: &'g Contract, new: &'g Contract, options: &Options) -> Self {
+    pub(super) fn new(old: &'g Version, new: &'g Version, options: &Options) -> Self {
         Self {
             old,
             new,

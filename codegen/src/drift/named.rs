@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Contract,
+    Version,
     finding::{Comparer, Subject, Use},
     rules,
 };
@@ -76,8 +76,8 @@ impl<'g> Comparer<'g> {
     fn resources(&mut self) {
         let (old, new) = (self.old, self.new);
         let known =
-            |contract: &'g Contract, uri: &str| contract.graph.resources.iter().any(|each| each.uri == uri);
-        let file = |contract: &'g Contract, resource: &Resource| {
+            |contract: &'g Version, uri: &str| contract.graph.resources.iter().any(|each| each.uri == uri);
+        let file = |contract: &'g Version, resource: &Resource| {
             contract.sources.get(resource.source).map(|source| source.name.as_str())
         };
         for before in old.graph.resources.iter().filter(|before| !known(new, &before.uri)) {
@@ -106,7 +106,7 @@ impl<'g> Comparer<'g> {
 }
 
 /// The schema that is the only file of a contract.
-fn alone(contract: &Contract) -> Option<SchemaId> {
+fn alone(contract: &Version) -> Option<SchemaId> {
     let [_] = contract.sources.sources.as_slice() else { return None };
     let mut roots =
         contract.graph.ids().filter(|id| matches!(contract.graph.schema(*id).origin, Origin::Root(_)));
@@ -127,7 +127,7 @@ fn names(graph: &Graph) -> Vec<SchemaId> {
 }
 
 /// `page.schema.json#/$defs/cursor`
-fn words(contract: &Contract, id: SchemaId) -> String {
+fn words(contract: &Version, id: SchemaId) -> String {
     let schema = contract.graph.schema(id);
     let source = contract.sources.get(schema.place.source).map_or("", |source| source.name.as_str());
     let file = source.rsplit('/').next().unwrap_or(source);
@@ -140,7 +140,7 @@ fn referred(graph: &Graph) -> BTreeSet<SchemaId> {
 }
 
 /// Every schema that an operation reaches.
-fn used(contract: &Contract) -> BTreeSet<SchemaId> {
+fn used(contract: &Version) -> BTreeSet<SchemaId> {
     let operations = contract.apis.iter().flat_map(|api| api.operations.iter().chain(&api.webhooks));
     let mut waiting: Vec<SchemaId> = operations.flat_map(roots).collect();
     let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use contract_runtime::Json;
 
-use super::{Contract, finding::Comparer, operations::Calls, rules};
+use super::{Version, finding::Comparer, operations::Calls, rules};
 
 /// What one alternative asks for: scheme and scope; no scope stands for the scheme itself.
 type Needs<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
@@ -87,7 +87,7 @@ impl<'g> Comparer<'g> {
 
     /// Compares all schemes and scopes of both contracts.
     pub(super) fn scopes(&mut self) {
-        let all = |contract: &'g Contract| {
+        let all = |contract: &'g Version| {
             let operations = contract.apis.iter().flat_map(|api| api.operations.iter().chain(&api.webhooks));
             let needs = operations.flat_map(|operation| operation.security.iter().flatten());
             needs.flat_map(|(_, scopes)| scopes.iter().map(String::as_str)).collect::<BTreeSet<_>>()
@@ -100,7 +100,7 @@ impl<'g> Comparer<'g> {
             let message = format!("no operation asks for `{scope}` any more");
             self.both(rules::SCOPE_GONE, (None, None), &format!("scope {scope}"), message);
         }
-        let schemes = |contract: &'g Contract| {
+        let schemes = |contract: &'g Version| {
             contract.apis.iter().flat_map(|api| &api.security_schemes).collect::<Vec<_>>()
         };
         let new = schemes(self.new);

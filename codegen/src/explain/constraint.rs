@@ -8,7 +8,7 @@ use contract_runtime::Json;
 pub use crate::checks::enforced::How;
 use crate::{
     checks::enforced::Enforcement,
-    generate::Contract,
+    reading::Reading,
     schema::{
         Schema, SchemaId, Types,
         keywords::{Keyword, Value},
@@ -61,15 +61,15 @@ pub fn dropped_by(keyword: &str, value: &str) -> &'static [&'static str] {
 /// Lists the constraints of a contract's places.
 #[derive(Debug)]
 pub struct Constraints<'a> {
-    contract: &'a Contract,
+    contract: &'a Reading,
     enforcement: Enforcement<'a>,
 }
 
 impl<'a> Constraints<'a> {
     /// Prepares to list.
     #[must_use]
-    pub fn new(contract: &'a Contract) -> Self {
-        let Contract { graph, shapes, tables, options, .. } = contract;
+    pub fn new(contract: &'a Reading) -> Self {
+        let Reading { graph, shapes, tables, options, .. } = contract;
         Self { contract, enforcement: Enforcement::new(graph, shapes, tables, options.implied_objects) }
     }
 

@@ -2,13 +2,14 @@
 
 use super::Target;
 use crate::{
-    generate::{Contract, select},
+    generate::select,
+    reading::Reading,
     resolve::suggest,
     shape::{Body, TypeId},
 };
 
 /// Everything of that name; types before schemas, operations last.
-pub(super) fn find(contract: &Contract, name: &str) -> Vec<Target> {
+pub(super) fn find(contract: &Reading, name: &str) -> Vec<Target> {
     let shapes = &contract.shapes;
     if let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == name) {
         return vec![Target::Type(id)];
@@ -42,7 +43,7 @@ pub(super) fn find(contract: &Contract, name: &str) -> Vec<Target> {
     out
 }
 
-fn members(contract: &Contract, id: TypeId) -> impl Iterator<Item = (&str, &str)> {
+fn members(contract: &Reading, id: TypeId) -> impl Iterator<Item = (&str, &str)> {
     let fields = match &contract.shapes.get(id).body {
         Body::Struct(body) => body.fields.as_slice(),
         _ => &[],
@@ -51,7 +52,7 @@ fn members(contract: &Contract, id: TypeId) -> impl Iterator<Item = (&str, &str)
 }
 
 /// The nearest name that there is.
-pub(super) fn nearest(contract: &Contract, name: &str) -> Option<String> {
+pub(super) fn nearest(contract: &Reading, name: &str) -> Option<String> {
     let shapes = &contract.shapes;
     let owner = name
         .split_once('.')

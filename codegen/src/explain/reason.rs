@@ -2,7 +2,7 @@
 
 use super::constraint::type_words;
 use crate::{
-    generate::Contract,
+    reading::Reading,
     rust_types,
     schema::Types,
     shape::{Body, TypeDef, TypeRef},
@@ -11,7 +11,7 @@ use crate::{
 
 /// The form of a type and what in the schema decided it.
 #[must_use]
-pub fn form(contract: &Contract, def: &TypeDef) -> String {
+pub fn form(contract: &Reading, def: &TypeDef) -> String {
     let facts = Facts::of(&contract.graph, &def.conj, contract.options.implied_objects);
     match &def.body {
         Body::Struct(body) => {
@@ -60,7 +60,7 @@ fn texts(count: usize) -> String {
 
 /// Why a place stays a JSON value.
 #[must_use]
-pub fn json(contract: &Contract, conj: &Conj) -> &'static str {
+pub fn json(contract: &Reading, conj: &Conj) -> &'static str {
     let facts = Facts::of(&contract.graph, conj, contract.options.implied_objects);
     if facts.dynamic {
         "`$dynamicRef` means another schema wherever it is reached from"
@@ -77,7 +77,7 @@ pub fn json(contract: &Contract, conj: &Conj) -> &'static str {
 
 /// A type as generated code writes it.
 #[must_use]
-pub fn name(contract: &Contract, ty: &TypeRef) -> String {
+pub fn name(contract: &Reading, ty: &TypeRef) -> String {
     rust_types::text(&contract.shapes, ty)
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use heck::ToSnakeCase as _;
 
 use crate::{
-    generate::{Contract, selector},
+    generate::selector,
+    reading::Reading,
     schema::{SchemaId, Types},
     together::{Conj, Facts},
 };
@@ -33,7 +34,7 @@ const PAIRS: [(&str, &str); 5] =
 const HARMLESS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
 
 /// Selectors of schemas that look like secrets, and why, by selector.
-pub(super) fn secrets(contract: &Contract) -> Vec<(String, String)> {
+pub(super) fn secrets(contract: &Reading) -> Vec<(String, String)> {
     let graph = &contract.graph;
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for id in graph.ids() {
@@ -74,7 +75,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// Whether any string can stand there; a listed one is no secret.
-fn is_text(contract: &Contract, id: SchemaId) -> bool {
+fn is_text(contract: &Reading, id: SchemaId) -> bool {
     let facts = Facts::of(&contract.graph, &Conj::one(id), contract.options.implied_objects);
     let listed = facts.members.iter().map(|id| contract.graph.schema(*id));
     facts.types.without(Types::NULL) == Types::STRING

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    generate::Contract,
+    reading::Reading,
     schema::{Graph, Types, document::Writer},
     shape::TypeDef,
     together::{Conj, Facts},
@@ -12,7 +12,7 @@ use crate::{
 /// What the schemas of a type say together; `None` when an engine could misread it.
 ///
 /// `assumed` writes out what `implied-objects` reads between the lines.
-pub(super) fn document(contract: &Contract, def: &TypeDef, assumed: bool) -> Option<Value> {
+pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Option<Value> {
     let writer = Writer { graph: &contract.graph, prefix: 's' };
     let mut document = writer.whole(&def.conj.ids)?;
     if def.conj.within != Types::ALL {

@@ -9,19 +9,19 @@ use crate::{
     shape::{Body, IntKind, TypeRef},
 };
 
-fn contract(definitions: &serde_json::Value) -> Contract {
+fn contract(definitions: &serde_json::Value) -> Reading {
     let text = json!({ "$id": "https://example.org/a", "type": "object", "$defs": definitions }).to_string();
     let sources = Sources::from_texts(&[("a.schema.json", "", &text)]).unwrap();
     Project::default().understand(sources).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn proof(contract: &Contract, name: &str) -> Proof {
+fn proof(contract: &Reading, name: &str) -> Proof {
     let found = prove(contract, |_| {}).into_iter().find(|(id, _)| contract.shapes.get(*id).name == name);
     found.unwrap_or_else(|| panic!("no type {name}")).1
 }
 
 /// The type with this name, made wrong.
-fn spoil(contract: &mut Contract, name: &str, spoil: impl FnOnce(&mut Body)) {
+fn spoil(contract: &mut Reading, name: &str, spoil: impl FnOnce(&mut Body)) {
     let def = contract.shapes.types.iter_mut().find(|def| def.name == name).unwrap();
     spoil(&mut def.body);
 }

@@ -3,10 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::{
-    config::Config,
-    generate::{Contract, Project},
-};
+use crate::{config::Config, generate::Project, reading::Reading};
 
 const API: &str = r#"
 openapi: 3.1.0
@@ -49,7 +46,7 @@ const OWN: &str = r#"{"$defs": {"orgId": {"type": "string", "minLength": 1}, "ot
 const ALONE: &str = r##"{"title": "Alone", "type": "object", "properties": {"part": {"$ref": "#/$defs/part"}},
     "$defs": {"part": {"type": "object", "properties": {"y": {}}}}}"##;
 
-fn read(options: &str) -> Result<Contract, String> {
+fn read(options: &str) -> Result<Reading, String> {
     let config: Config = toml::from_str(options).unwrap();
     let texts = [("api.yaml", "", API), ("own.schema.json", "", OWN), ("alone.schema.json", "", ALONE)];
     let project = Project { config, ..Project::default() };

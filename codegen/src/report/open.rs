@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::carried;
 use crate::{
     explain::{How, constraint::only},
-    generate::Contract,
+    reading::Reading,
     schema::{Graph, Schema, SchemaId},
 };
 
@@ -22,7 +22,7 @@ pub struct LeftOpen {
 impl LeftOpen {
     /// Collects them.
     #[must_use]
-    pub fn of(contract: &Contract) -> Self {
+    pub fn of(contract: &Reading) -> Self {
         let graph = &contract.graph;
         let mut open = Self::default();
         let mut seen = BTreeSet::new();

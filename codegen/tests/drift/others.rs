@@ -1,10 +1,10 @@
 //! Any two contracts: whatever they are called, however they are written and split into files.
 
-use contract_codegen::drift::{Change, Contract, Options, compare};
+use contract_codegen::drift::{Change, Options, Version, compare};
 
-fn read(texts: &[(&str, &str)]) -> Contract {
+fn read(texts: &[(&str, &str)]) -> Version {
     let texts: Vec<(&str, &str, &str)> = texts.iter().map(|(name, text)| (*name, "", *text)).collect();
-    Contract::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+    Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn changes(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Change> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use contract_codegen::{
     drift::{
-        Change, Contract, Level, Options, compare,
+        Change, Level, Options, Version, compare,
         rules::{RULES, find},
     },
     generate::Project,
@@ -20,7 +20,7 @@ type Case = (&'static str, &'static str, &'static str, Level, Level);
 
 fn changes(old: &str, new: &str, within_major: bool) -> Vec<Change> {
     let read = |text: &str| {
-        Contract::from_texts(&[("openapi.json", "", text)])
+        Version::from_texts(&[("openapi.json", "", text)])
             .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
     };
     compare(&read(old), &read(new), &Options { within_major, proofs: true }).changes
@@ -673,7 +673,7 @@ fn alone() {
 #[test]
 fn addresses_that_are_gone() {
     let read = |texts: &[(&str, &str, &str)]| {
-        Contract::from_texts(texts).unwrap_or_else(|problems| panic!("{problems}"))
+        Version::from_texts(texts).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let user = r#"{"$id":"https://x.example/a","$ref":"b"}"#;
     let old =

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contract_codegen::drift::{
-    Bump, Contract, Drift, Level, Options, compare,
+    Bump, Drift, Level, Options, Version, compare,
     report::{self, Audience, View},
 };
 
@@ -11,11 +11,11 @@ fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
 }
 
-fn real() -> Contract {
-    Contract::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
+fn real() -> Version {
+    Version::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn edited(file: &str, from: &str, to: &str) -> Contract {
+fn edited(file: &str, from: &str, to: &str) -> Version {
     let old = real();
     let mut hits = 0;
     let texts: Vec<(String, String, String)> = old
@@ -34,14 +34,14 @@ fn edited(file: &str, from: &str, to: &str) -> Contract {
     assert_eq!(hits, 1, "{from} in {file}");
     let texts: Vec<(&str, &str, &str)> =
         texts.iter().map(|(a, b, c)| (a.as_str(), b.as_str(), c.as_str())).collect();
-    Contract::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+    Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn one(text: &str) -> Contract {
-    Contract::from_texts(&[("a.schema.json", "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+fn one(text: &str) -> Version {
+    Version::from_texts(&[("a.schema.json", "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn drift(old: &Contract, new: &Contract) -> Drift {
+fn drift(old: &Version, new: &Version) -> Drift {
     compare(old, new, &Options::default())
 }
 
@@ -151,7 +151,7 @@ fn across_major_versions_a_major_step_is_enough() {
         let text = format!(
             r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "{version}"}}, "paths": {paths}}}"#
         );
-        Contract::from_texts(&[("openapi.json", "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
+        Version::from_texts(&[("openapi.json", "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let old = api("1.4.0", r#"{"/a": {"get": {"responses": {"204": {"description": ""}}}}}"#);
     let across = View::default();

@@ -7,15 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use contract_codegen::drift::{CONFIGURATION, Contract};
+use contract_codegen::drift::{CONFIGURATION, Version};
 
 /// Reads the contract at a revision; without one, at `origin/main` or `HEAD`.
-pub(super) fn read(
-    revision: Option<&str>,
-    root: &Path,
-    path: &Path,
-    copy: &Path,
-) -> Result<Contract, String> {
+pub(super) fn read(revision: Option<&str>, root: &Path, path: &Path, copy: &Path) -> Result<Version, String> {
     let revision = match revision {
         Some(revision) => find(root, revision).ok_or_else(|| {
             format!(
@@ -57,7 +52,7 @@ pub(super) fn read(
     if path.is_dir() && path.join(CONFIGURATION).is_file() && !old.join(CONFIGURATION).exists() {
         fs::copy(path.join(CONFIGURATION), old.join(CONFIGURATION)).map_err(|error| error.to_string())?;
     }
-    Contract::open(&old)
+    Version::open(&old)
         .map_err(|problems| format!("the contract at {revision} cannot be read\n{}", problems.render(false)))
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use contract_codegen::{
-    drift::Contract,
+    drift::Version,
     load::Sources,
     tree::{Tree, Value},
 };
@@ -27,7 +27,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(30);
 
 /// Fetches and reads what a service serves. `here` is the contract it is compared with.
-pub(super) fn read(address: &str, args: &Args, here: &Contract, copy: &Path) -> Result<Contract, String> {
+pub(super) fn read(address: &str, args: &Args, here: &Version, copy: &Path) -> Result<Version, String> {
     let mut base = Url::parse(address).map_err(|error| format!("`{address}` is no address: {error}"))?;
     let local = is_loopback(&base);
     if base.scheme() == "http" && !local && !args.allow_http {
@@ -55,7 +55,7 @@ pub(super) fn read(address: &str, args: &Args, here: &Contract, copy: &Path) -> 
     fetch.follow(document, text, here)?;
     let mounts: Vec<(String, PathBuf)> =
         fetch.got.into_iter().filter_map(|(uri, file)| Some((uri, file?))).collect();
-    Contract::load(&fetch.files, &mounts)
+    Version::load(&fetch.files, &mounts)
         .map_err(|problems| format!("what {address} serves cannot be read\n{}", problems.render(false)))
 }
 
@@ -70,7 +70,7 @@ struct Fetch<'a> {
 
 impl Fetch<'_> {
     /// Fetches every schema that is referred to, breadth first.
-    fn follow(&mut self, document: Url, text: String, here: &Contract) -> Result<(), String> {
+    fn follow(&mut self, document: Url, text: String, here: &Version) -> Result<(), String> {
         let mut waiting = VecDeque::new();
         references(&document, &text, &mut waiting)?;
         // Schemas that nothing refers to are served all the same.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_codegen::drift::{Contract, Level, Options, compare};
+use contract_codegen::drift::{Level, Options, Version, compare};
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn what_breaks_within_v1_is_told_apart() {
 }
 
 /// The contract with edits: file, pointer, what stands there now (nothing: it goes).
-fn edited(edits: &[(&str, &str, Option<&str>)]) -> Contract {
+fn edited(edits: &[(&str, &str, Option<&str>)]) -> Version {
     let mut files: BTreeMap<String, Value> =
         schema_files().into_iter().map(|(name, schema)| (format!("exchange/v1/{name}"), schema)).collect();
     files.insert("openapi.json".to_owned(), file("openapi.json"));
@@ -82,7 +82,7 @@ fn edited(edits: &[(&str, &str, Option<&str>)]) -> Contract {
     let files: Vec<(String, String)> =
         files.into_iter().map(|(path, content)| (path, content.to_string())).collect();
     let texts: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), "", text.as_str())).collect();
-    Contract::from_texts(&texts).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
+    Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
 }
 
 /// CON-11: reserved fields stay declared, out of use.
