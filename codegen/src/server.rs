@@ -215,9 +215,13 @@ impl Writer<'_> {
                 })
             }
         });
+        let large = (self.plan.calls.len() > 1).then(|| {
+            quote!(#[allow(clippy::large_enum_variant, reason = "one at a time is on its way; a pointer for each costs more than the space")])
+        });
         quote! {
             /// The request of any operation: read once, looked at by whoever has to, answered.
             #[derive(Clone, Debug, PartialEq)]
+            #large
             pub enum Incoming { #(#variants),* }
 
             impl Incoming {

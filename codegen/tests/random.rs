@@ -58,7 +58,7 @@ fn contract(number: u64) -> Option<(random::Document, Reading)> {
 }
 
 const fn is_strict(number: u64) -> bool {
-    number % 2 == 0
+    number.is_multiple_of(2)
 }
 
 /// Everything that is wrong about the contract of a number; how many questions were asked.

@@ -84,7 +84,7 @@ impl Lowering<'_> {
             exceed(beyond, format!("parameter `{wire}` is `{media_type}`"));
         } else if !plain_style || (element.is_some() && row.style != "form") {
             exceed(beyond, format!("parameter `{wire}` has the style `{}`", row.style));
-        } else if !scalar(&parameter.ty) && !(query && element.is_some_and(scalar)) {
+        } else if !(scalar(&parameter.ty) || (query && element.is_some_and(scalar))) {
             exceed(
                 beyond,
                 format!("parameter `{wire}` is neither a plain value nor a list of such in the query"),

@@ -762,7 +762,7 @@ impl super::calls::BlueprintsReadCall {
     fn of(core: &Core, options: &super::calls::BlueprintsRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -824,7 +824,7 @@ impl super::calls::StockReadCall {
     fn of(core: &Core, options: &super::calls::StockRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -886,7 +886,7 @@ impl super::calls::ShipsReadCall {
     fn of(core: &Core, options: &super::calls::ShipsRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -975,7 +975,7 @@ impl super::calls::OrgStockReadCall {
     fn of(core: &Core, options: &super::calls::OrgStockRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }

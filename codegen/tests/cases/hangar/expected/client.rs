@@ -228,7 +228,7 @@ impl super::calls::ShipsReadCall {
         core.request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.cursor)
-            .argument(2, &options.limit)
+            .argument(2, options.limit)
             .argument(3, &options.tag)
             .argument(4, type_)
             .accept("application/json, application/problem+json")

@@ -119,7 +119,7 @@ impl super::calls::ReadShipCall {
         core.request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.x_trace)
-            .argument(2, &options.depth)
+            .argument(2, options.depth)
             .argument(3, &options.with)
             .accept("application/json, application/problem+json")
     }

@@ -78,6 +78,10 @@ pub fn endpoints<S: Service>(
 
 /// The request of any operation: read once, looked at by whoever has to, answered.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time is on its way; a pointer for each costs more than the space"
+)]
 pub enum Incoming {
     /// `POST scanned`
     Scanned(super::webhook_calls::ScannedCall),

@@ -213,7 +213,7 @@ impl super::calls::SearchCall {
             .argument(0, &options.x_maybe)
             .argument(1, &options.filter)
             .argument(2, &options.type_)
-            .argument(3, &options.limit)
+            .argument(3, options.limit)
             .accept("application/problem+json")
     }
 }

@@ -1,0 +1,300 @@
+//! Single values with rules of their own, each a newtype over what holds it.
+
+/// A string with rules of its own. Its field is a `String`.
+#[macro_export]
+macro_rules! string_newtype {
+    ($name:ident) => {
+        $crate::text_newtype!($name);
+        $crate::text!($name);
+    };
+}
+
+/// A date-time with rules of its own, compared, ordered and hashed by the moment it means
+/// ([`moment`](crate::moment)), never by its text. Its field is a `String`.
+#[macro_export]
+macro_rules! moment_newtype {
+    ($name:ident) => {
+        $crate::text_newtype!($name);
+        $crate::text_out!($name);
+        impl $name {
+            /// The moment it means; `None` when it means none, as February 30 does.
+            #[must_use]
+            pub fn moment(&self) -> Option<$crate::Moment<'_>> {
+                $crate::Moment::parse(self.as_str())
+            }
+        }
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.cmp(other).is_eq()
+            }
+        }
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                $crate::moment::compare(self.as_str(), other).is_eq()
+            }
+        }
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                *self == **other
+            }
+        }
+        impl Eq for $name {}
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<::std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
+                $crate::moment::compare(self.as_str(), other.as_str())
+            }
+        }
+        impl ::std::hash::Hash for $name {
+            fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
+                $crate::moment::hash(self.as_str(), state);
+            }
+        }
+    };
+}
+
+/// What every text with rules of its own can do. Its field is a `String`.
+#[macro_export]
+macro_rules! text_newtype {
+    ($name:ident) => {
+        impl $name {
+            /// Takes over a text that obeys the rules.
+            ///
+            /// # Errors
+            /// The rules that it breaks.
+            pub fn new(text: impl Into<String>) -> Result<Self, $crate::violation::Violations> {
+                let value = Self(text.into());
+                $crate::Contract::validate(&value)?;
+                Ok(value)
+            }
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+            /// The text, given away.
+            #[must_use]
+            pub fn into_string(self) -> String {
+                self.0
+            }
+        }
+        impl $crate::contract::ReportUndeclared for $name {}
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::violation::Violations;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::new(text)
+            }
+        }
+        impl TryFrom<&str> for $name {
+            type Error = $crate::violation::Violations;
+            fn try_from(text: &str) -> Result<Self, Self::Error> {
+                Self::new(text)
+            }
+        }
+        impl TryFrom<String> for $name {
+            type Error = $crate::violation::Violations;
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::new(text)
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl<'de> $crate::read::Read<'de> for $name {
+            fn read<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::Read::read(deserializer).map(Self)
+            }
+        }
+    };
+}
+
+/// A string that nothing prints. Its field is a [`Secret`](crate::Secret).
+#[macro_export]
+macro_rules! secret_newtype {
+    ($name:ident) => {
+        impl $name {
+            /// Takes over a text that obeys the rules.
+            ///
+            /// # Errors
+            /// The rules that it breaks.
+            pub fn new(text: impl Into<String>) -> Result<Self, $crate::violation::Violations> {
+                let value = Self($crate::Secret::from(text.into()));
+                $crate::Contract::validate(&value)?;
+                Ok(value)
+            }
+            /// The text, for the one place that needs it.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                self.0.expose()
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+        impl $crate::contract::ReportUndeclared for $name {}
+        $crate::wrapper_serde!($name);
+    };
+}
+
+/// A whole number with rules of its own.
+#[macro_export]
+macro_rules! int_newtype {
+    ($name:ident, $int:ty) => {
+        impl $name {
+            /// Takes over a number that obeys the rules.
+            ///
+            /// # Errors
+            /// The rules that it breaks.
+            pub fn new(number: $int) -> Result<Self, $crate::violation::Violations> {
+                let value = Self(number);
+                $crate::Contract::validate(&value)?;
+                Ok(value)
+            }
+            /// The number.
+            #[must_use]
+            pub const fn get(&self) -> $int {
+                self.0
+            }
+        }
+        impl TryFrom<$int> for $name {
+            type Error = $crate::violation::Violations;
+            fn try_from(number: $int) -> Result<Self, Self::Error> {
+                Self::new(number)
+            }
+        }
+        impl From<$name> for $int {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+        impl $crate::contract::ReportUndeclared for $name {}
+        $crate::wrapper_serde!($name);
+    };
+}
+
+/// An exact number with rules of its own.
+#[macro_export]
+macro_rules! number_newtype {
+    ($name:ident) => {
+        impl $name {
+            /// Takes over a number that obeys the rules.
+            ///
+            /// # Errors
+            /// The rules that it breaks.
+            pub fn new(number: impl Into<$crate::Number>) -> Result<Self, $crate::violation::Violations> {
+                let value = Self(number.into());
+                $crate::Contract::validate(&value)?;
+                Ok(value)
+            }
+            /// The number.
+            #[must_use]
+            pub const fn get(&self) -> &$crate::Number {
+                &self.0
+            }
+        }
+        impl TryFrom<$crate::Number> for $name {
+            type Error = $crate::violation::Violations;
+            fn try_from(number: $crate::Number) -> Result<Self, Self::Error> {
+                Self::new(number)
+            }
+        }
+        impl From<$name> for $crate::Number {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+        impl $crate::contract::ReportUndeclared for $name {}
+        $crate::wrapper_serde!($name);
+    };
+}
+
+/// A named array, object or other value that can be used like what it holds; `nested` when
+/// undeclared members may stand in it, `members` when it is read from those of an object.
+#[macro_export]
+macro_rules! wrapper {
+    ($name:ident, $inner:ty $(, $also:ident)*) => {
+        impl From<$inner> for $name {
+            fn from(inner: $inner) -> Self {
+                Self(inner)
+            }
+        }
+        impl ::std::ops::Deref for $name {
+            type Target = $inner;
+            fn deref(&self) -> &$inner {
+                &self.0
+            }
+        }
+        impl ::std::ops::DerefMut for $name {
+            fn deref_mut(&mut self) -> &mut $inner {
+                &mut self.0
+            }
+        }
+        $crate::wrapper!(@report $name $($also)*);
+        $crate::wrapper!(@members $name $inner; $($also)*);
+        $crate::wrapper_serde!($name);
+    };
+    (@report $name:ident nested $($also:ident)*) => {
+        impl $crate::contract::ReportUndeclared for $name {
+            fn report_undeclared(
+                &self,
+                at: &$crate::violation::Path<'_>,
+                found: &mut $crate::contract::Undeclared,
+            ) {
+                self.0.report_undeclared(at, found);
+            }
+        }
+    };
+    (@report $name:ident $($also:ident)*) => {
+        impl $crate::contract::ReportUndeclared for $name {}
+    };
+    (@members $name:ident $inner:ty; nested members) => {
+        $crate::wrapper!(@members $name $inner; members);
+    };
+    (@members $name:ident $inner:ty; members) => {
+        impl<'de> $crate::read::FromMap<'de> for $name {
+            const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
+            fn from_map<A: ::serde::de::MapAccess<'de>>(
+                map: A,
+            ) -> ::std::result::Result<Self, A::Error> {
+                $crate::read::FromMap::from_map(map).map(Self)
+            }
+        }
+    };
+    (@members $name:ident $inner:ty; $($also:ident)*) => {};
+}
+
+/// A type on the wire as what it holds.
+#[macro_export]
+macro_rules! wrapper_serde {
+    ($name:ident) => {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.0.serialize(serializer)
+            }
+        }
+        impl<'de> $crate::read::Read<'de> for $name {
+            fn read<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::Read::read(deserializer).map(Self)
+            }
+        }
+        $crate::deserialize_by_read!($name);
+    };
+}
