@@ -60,9 +60,13 @@ pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let success = success_type(writer, &call.answers);
     let refusal = held_type(writer, &call.refusals);
     let arms = arms(writer, call);
+    let alike = call.parameters.iter().any(|p| p.field.is_some() && !p.row.required).then(|| {
+        quote!(#[allow(clippy::needless_borrows_for_generic_args, reason = "options are passed alike, copied or not")])
+    });
     quote! {
         impl super::#module::#name {
             #many
+            #alike
             fn of(core: &Core, #(#arguments,)* #options) -> Request {
                 #request
             }
@@ -130,21 +134,16 @@ fn names(call: &Call<'_>) -> Vec<Ident> {
 fn own(call: &Call<'_>) -> Vec<TokenStream> {
     let parameters = call.required().map(|(_, parameter)| {
         let name = field(parameter);
-        passed(parameter, &quote!(self.#name))
+        match parameter.ty {
+            TypeRef::Bool | TypeRef::Int(_) => quote!(self.#name),
+            _ => quote!(&self.#name),
+        }
     });
     let body = required_body(call).map(|body| match body.variants.as_slice() {
         [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(self.body.clone()),
         _ => quote!(&self.body),
     });
     parameters.chain(body).chain(call.has_options().then(|| quote!(&self.options))).collect()
-}
-
-/// A place of a struct that is passed on: by reference, unless its type is copied.
-fn passed(parameter: &Parameter<'_>, place: &TokenStream) -> TokenStream {
-    match parameter.ty {
-        TypeRef::Bool | TypeRef::Int(_) => quote!(#place),
-        _ => quote!(&#place),
-    }
 }
 
 fn required_body<'c, 'a>(call: &'c Call<'a>) -> Option<&'c Body<'a>> {
@@ -160,8 +159,7 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let mut request = quote!(core.request(Self::OPERATION));
     for (index, parameter) in call.parameters.iter().enumerate().filter(|(_, p)| p.field.is_some()) {
         let (index, name) = (Literal::usize_unsuffixed(index), field(parameter));
-        let value =
-            if parameter.row.required { quote!(#name) } else { passed(parameter, &quote!(options.#name)) };
+        let value = if parameter.row.required { quote!(#name) } else { quote!(&options.#name) };
         request.extend(quote!(.argument(#index, #value)));
     }
     if let Some(media_types) = &call.accept {

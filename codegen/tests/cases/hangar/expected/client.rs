@@ -219,6 +219,10 @@ impl Client {
 }
 
 impl super::calls::ShipsReadCall {
+    #[allow(
+        clippy::needless_borrows_for_generic_args,
+        reason = "options are passed alike, copied or not"
+    )]
     fn of(
         core: &Core,
         ship_id: &str,
@@ -228,7 +232,7 @@ impl super::calls::ShipsReadCall {
         core.request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.cursor)
-            .argument(2, options.limit)
+            .argument(2, &options.limit)
             .argument(3, &options.tag)
             .argument(4, type_)
             .accept("application/json, application/problem+json")
@@ -266,6 +270,10 @@ impl Call for super::calls::ShipsReadCall {
 }
 
 impl super::calls::ShipsWriteCall {
+    #[allow(
+        clippy::needless_borrows_for_generic_args,
+        reason = "options are passed alike, copied or not"
+    )]
     fn of(
         core: &Core,
         idempotency_key: &super::types::IdempotencyKey,
@@ -412,6 +420,10 @@ impl Call for super::calls::ResolveCall {
 }
 
 impl super::calls::ManualCall {
+    #[allow(
+        clippy::needless_borrows_for_generic_args,
+        reason = "options are passed alike, copied or not"
+    )]
     fn of(
         core: &Core,
         path_name: &str,

@@ -191,6 +191,10 @@ impl Client {
 }
 
 impl super::calls::FindCall {
+    #[allow(
+        clippy::needless_borrows_for_generic_args,
+        reason = "options are passed alike, copied or not"
+    )]
     fn of(
         core: &Core,
         ids: &[impl AsRef<str> + ::serde::Serialize],
