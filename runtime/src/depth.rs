@@ -1,7 +1,7 @@
 //! How deep documents may be nested, and the stack that holds those that are deep.
 //!
 //! Reading, checking and writing recurse with the document, so that its sender would decide how much
-//! stack a program needs. Every thread holds [`SHALLOW`] levels. What proves to be deeper is done
+//! stack a program needs. Every thread holds `SHALLOW` levels. What proves to be deeper is done
 //! again on a thread made for it, as far as the caller's own bound allows: shallow documents, which
 //! are nearly all, pay nothing.
 
@@ -25,7 +25,7 @@ thread_local! {
 
 /// How many levels the stack of this thread holds.
 ///
-/// Where that is more than [`SHALLOW`], the thread was made for a document whose depth is known, and
+/// Where that is more than `SHALLOW`, the thread was made for a document whose depth is known, and
 /// no part of it needs to be measured again.
 pub(crate) fn held() -> usize {
     LEVELS.get()

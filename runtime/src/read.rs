@@ -73,7 +73,7 @@ pub trait Read<'de>: Sized {
     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
-/// A value read from the members of a JSON object; see [`object`].
+/// A value read from the members of a JSON object; see [`object`](fn@object).
 pub trait FromMap<'de>: Sized {
     /// What is expected, for the message when the value is no object: `a member`.
     const EXPECTING: &'static str;
