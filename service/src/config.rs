@@ -1,0 +1,193 @@
+//! Configuration: every number that the contract leaves to whoever runs the service (⚙ in
+//! `docs/decisions.md`), with its default.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How the service runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The gateway's public origin, exactly as clients have it in `htu` (A29).
+    pub gateway_origin: String,
+    /// The issuer: the identity provider's public origin and path.
+    pub issuer: String,
+    /// The audience that access tokens for the gateway carry (IDP-07).
+    pub audience: String,
+    /// The root of the documentation site, for the service document (SVC-01).
+    pub docs_url: String,
+    /// What the gateway allows.
+    pub limits: Limits,
+    /// When a batch is held for the member's confirmation (LIM-21).
+    pub guard: Guard,
+    /// The identity provider.
+    pub idp: Idp,
+}
+
+/// What the gateway allows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limits {
+    /// Requests per minute and source address (LIM-04).
+    pub per_address: u32,
+    /// Requests per minute, client and member, where the registry says nothing (LIM-18).
+    pub per_member: u32,
+    /// Requests per minute and client over all members (LIM-18).
+    pub per_client: u32,
+    /// Write requests per day, client and member, where the registry says nothing (LIM-19).
+    pub writes_per_day: u32,
+    /// Account checks per hour, client and member (LIM-05).
+    pub account_checks_per_hour: u32,
+    /// Largest body in bytes (LIM-23).
+    pub body_bytes: usize,
+    /// Largest head of a request in bytes (LIM-23).
+    pub head_bytes: usize,
+    /// Live proofs of one member (LIM-06).
+    pub live_proofs_of_member: usize,
+    /// Live proofs in all (LIM-06).
+    pub live_proofs: usize,
+    /// Change sets above 100 ops that run at once (LIM-02).
+    pub large_sets: usize,
+    /// How long the gateway waits for the backend, in seconds (LIM-03).
+    pub relay_seconds: u64,
+    /// How long answers are kept for a repetition, in seconds (LIM-22).
+    pub idempotency_seconds: u64,
+    /// Largest answer that is kept, in bytes (LIM-22).
+    pub kept_answer_bytes: usize,
+    /// Bytes of kept answers per client and member (LIM-20).
+    pub kept_bytes_of_member: u64,
+    /// Bytes of kept answers per client (LIM-20).
+    pub kept_bytes_of_client: u64,
+    /// Bytes of kept answers in all (LIM-20).
+    pub kept_bytes: u64,
+    /// New installations of one member in 24 hours from which on maintainers are warned (GW-05).
+    pub new_installations: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            per_address: 120,
+            per_member: 120,
+            per_client: 1200,
+            writes_per_day: 500,
+            account_checks_per_hour: 10,
+            body_bytes: 2 << 20,
+            head_bytes: 64 << 10,
+            live_proofs_of_member: 600,
+            live_proofs: 100_000,
+            large_sets: 4,
+            relay_seconds: 30,
+            idempotency_seconds: 86_400,
+            kept_answer_bytes: 32 << 10,
+            kept_bytes_of_member: 1 << 20,
+            kept_bytes_of_client: 16 << 20,
+            kept_bytes: 64 << 20,
+            new_installations: 5,
+        }
+    }
+}
+
+/// When a batch is held for the member's confirmation (LIM-21, WRT-13).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Guard {
+    /// The window, in seconds.
+    pub window_seconds: u64,
+    /// More removals than this are held.
+    pub removals: u32,
+    /// At least so many removals are held when they are also more than [`Guard::share`].
+    pub removals_of_share: u32,
+    /// One part in so many of what was there.
+    pub share: u32,
+    /// How long a held batch lives, in seconds.
+    pub held_seconds: u64,
+    /// The largest batch that is held, in bytes.
+    pub held_bytes: usize,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            window_seconds: 86_400,
+            removals: 25,
+            removals_of_share: 5,
+            share: 5,
+            held_seconds: 1800,
+            held_bytes: 512 << 10,
+        }
+    }
+}
+
+/// The identity provider.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Idp {
+    /// How it words refusals of proofs.
+    pub profile: Profile,
+    /// Life of an access token, in seconds (LIM-07).
+    pub access_token_seconds: u64,
+    /// Life of a device code, in seconds (LIM-09).
+    pub device_code_seconds: u64,
+    /// How long a client waits between polls, in seconds (LIM-09).
+    pub interval_seconds: u64,
+    /// A connection ends when it is unused for so many days (LIM-08).
+    pub unused_days: u32,
+    /// A connection ends after so many days (LIM-08).
+    pub longest_days: u32,
+    /// How far behind a proof's `iat` may be, in seconds (A40).
+    pub proof_past_seconds: u64,
+    /// How far ahead a proof's `iat` may be, in seconds (A40).
+    pub proof_future_seconds: u64,
+    /// How long a browser session lasts, in seconds.
+    pub session_seconds: u64,
+}
+
+impl Default for Idp {
+    fn default() -> Self {
+        Self {
+            profile: Profile::Keycloak,
+            access_token_seconds: 300,
+            device_code_seconds: 600,
+            interval_seconds: 5,
+            unused_days: 30,
+            longest_days: 90,
+            proof_past_seconds: 25,
+            proof_future_seconds: 15,
+            session_seconds: 12 * 3600,
+        }
+    }
+}
+
+/// How the identity provider words refusals of proofs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// `invalid_request` for a late proof, and no nonce.
+    Keycloak,
+    /// `invalid_dpop_proof`, and `use_dpop_nonce` with a nonce (RFC 9449, 8).
+    Rfc9449,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            gateway_origin: "http://127.0.0.1:8080".to_owned(),
+            issuer: "http://127.0.0.1:8080/idp".to_owned(),
+            audience: "exchange-gateway".to_owned(),
+            docs_url: "https://docs.exchange.example/".to_owned(),
+            limits: Limits::default(),
+            guard: Guard::default(),
+            idp: Idp::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// How long the gateway waits for the backend (LIM-03).
+    #[must_use]
+    pub const fn relay_wait(&self) -> Duration {
+        Duration::from_secs(self.relay_seconds)
+    }
+}

@@ -1,0 +1,34 @@
+//! The exchange, whole: identity provider, gateway, backend and the member's pages, in one process
+//! with nothing to install.
+//!
+//! A request passes from left to right; nothing on the right knows what stands left of it.
+//!
+//! ```text
+//! serve ──► gateway ──► relay ──► backend ──► areas ──► store
+//!   │         │ idp: tokens        │ members, registry, catalogue, feed, journal
+//!   └──► idp ─┴► web pages ────────┘
+//! ```
+//!
+//! | module | what it is | what it is not |
+//! |---|---|---|
+//! | `gateway` | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
+//! | `backend` | members, areas, change sets, feeds; one decision path for every write | it reads no header but what [`Caller`] says |
+//! | `idp` | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
+//! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
+//! | `shared` | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
+//! | `sandbox` | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
+//!
+//! Time and randomness come in through [`Environment`]; nothing else reads a clock.
+
+pub mod caller;
+pub mod config;
+pub mod environment;
+pub mod ids;
+pub mod members;
+pub mod registry;
+pub mod relay;
+pub mod store;
+pub mod time;
+
+pub use caller::Caller;
+pub use environment::Environment;

@@ -1,0 +1,3 @@
+//! The command `exchange-service`.
+
+fn main() {}

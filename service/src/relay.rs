@@ -1,0 +1,40 @@
+//! From the gateway to the backend: in this process, or elsewhere.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use contract_runtime::server::{Answer, Call};
+use exchange_api::server::Incoming;
+
+use crate::caller::Caller;
+
+/// A request that passed every check of the gateway, read once.
+#[derive(Debug)]
+pub struct Relayed {
+    /// Who calls; the backend's handlers find the same in their context.
+    pub caller: Caller,
+    /// The call, with its context and its body.
+    pub call: Call,
+    /// What it asks.
+    pub incoming: Incoming,
+}
+
+/// Why no answer came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RelayFailure {
+    /// The backend could not be reached, or what came back is no answer of the contract.
+    #[error("the backend could not be reached")]
+    Unreachable,
+    /// It took too long (LIM-03).
+    #[error("the backend took too long")]
+    TooLate,
+}
+
+/// An answer that is on its way.
+pub type Relaying<'a> = Pin<Box<dyn Future<Output = Result<Answer, RelayFailure>> + Send + 'a>>;
+
+/// What takes requests to a backend.
+pub trait Relay: Send + Sync {
+    /// Takes one there, and its answer back.
+    fn relay(&self, request: Relayed) -> Relaying<'_>;
+}

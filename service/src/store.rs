@@ -1,0 +1,17 @@
+//! SQLite: one writer with group commit, readers beside it, migrations, backup.
+//!
+//! A write is a closure that runs on the writer's thread inside a savepoint of its own; as many as are
+//! waiting share one transaction and one commit, and each learns of its success only after it. So
+//! what was acknowledged is in the log, and no transaction is ever held across an `await`.
+//!
+//! A read is a closure over one snapshot, on one of a small pool of connections; in memory, where
+//! connections cannot share a snapshot, it takes its turn on the writer's thread.
+
+mod error;
+mod migrate;
+mod queue;
+mod readers;
+mod writer;
+
+pub use error::{OpenError, StoreError};
+pub use queue::{Options, Place, Store};

@@ -1,0 +1,98 @@
+//! What can go wrong between the service and its data.
+
+use std::path::PathBuf;
+
+/// Why a read or a write did not happen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// More is waiting than the queue takes; ask again later.
+    #[error("the store has more to do than it can take on")]
+    Busy,
+    /// There is no room to write; reads go on.
+    #[error("the disk is full")]
+    Full,
+    /// The store is being closed.
+    #[error("the store is closed")]
+    Closed,
+    /// The database says so.
+    #[error("the database failed: {0}")]
+    Database(rusqlite::Error),
+    /// Somebody wrote what this version cannot read.
+    #[error("the database holds what cannot be: {0}")]
+    Corrupt(&'static str),
+    /// There are no random numbers to be had.
+    #[error("no random numbers")]
+    Random,
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full,
+            _ => Self::Database(error),
+        }
+    }
+}
+
+impl StoreError {
+    /// The same once more, for everybody whom it hit.
+    pub(super) fn again(&self) -> Self {
+        match self {
+            Self::Busy => Self::Busy,
+            Self::Full => Self::Full,
+            Self::Closed => Self::Closed,
+            Self::Corrupt(what) => Self::Corrupt(what),
+            Self::Random => Self::Random,
+            Self::Database(rusqlite::Error::SqliteFailure(code, text)) => {
+                Self::Database(rusqlite::Error::SqliteFailure(*code, text.clone()))
+            }
+            Self::Database(_) => Self::Closed,
+        }
+    }
+}
+
+impl From<dpop_bound::random::RandomError> for StoreError {
+    fn from(_: dpop_bound::random::RandomError) -> Self {
+        Self::Random
+    }
+}
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The folder cannot be made or written.
+    #[error("cannot use the folder {path}: {error}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The database was written by a newer version.
+    #[error(
+        "the store has version {found}, this service knows up to {known}: start a service at least as new"
+    )]
+    Newer {
+        /// The version of the store.
+        found: u32,
+        /// The newest that this service knows.
+        known: u32,
+    },
+    /// A migration that ran here is not the one that this service has.
+    #[error("migration {number} of the store differs from this service's: it was written by another build")]
+    Altered {
+        /// The migration.
+        number: u32,
+    },
+    /// The database says so.
+    #[error("the database cannot be opened: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+    /// There are no random numbers to be had.
+    #[error("no random numbers")]
+    Random(#[from] dpop_bound::random::RandomError),
+}

@@ -1,0 +1,267 @@
+-- Times are milliseconds since the epoch. Secrets are stored as hashes, except those in `secret` and
+-- `signing_key`, which the service itself signs with.
+
+-- ── the service ──────────────────────────────────────────────────────────────────────────────────
+-- `exchange` (on, off), `terms` (the version that members have to have accepted), `stolen-marking`, …
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+
+-- ── members, accounts, org units ─────────────────────────────────────────────────────────────────
+CREATE TABLE member (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    handle TEXT,
+    state TEXT NOT NULL CHECK (state IN ('active', 'pending', 'disabled', 'deleted')),
+    has_role INTEGER NOT NULL DEFAULT 1,
+    is_admin INTEGER NOT NULL DEFAULT 0,
+    terms TEXT,
+    withholds_name INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE account (
+    username TEXT PRIMARY KEY COLLATE NOCASE,
+    member TEXT NOT NULL UNIQUE REFERENCES member (id),
+    password TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE unit (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    shorthand TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    profit_sharing INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE TABLE membership (
+    member TEXT NOT NULL REFERENCES member (id),
+    unit TEXT NOT NULL REFERENCES unit (id),
+    logistician INTEGER NOT NULL DEFAULT 0,
+    leadership INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (member, unit)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX membership_by_unit ON membership (unit, member);
+-- What a member is told on the web: new connections, held batches, writes of others.
+CREATE TABLE notice (
+    id INTEGER PRIMARY KEY,
+    member TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    acknowledged_at INTEGER
+) STRICT;
+CREATE INDEX notice_by_member ON notice (member, at);
+
+-- ── registry, connections ────────────────────────────────────────────────────────────────────────
+CREATE TABLE client (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('active', 'suspended')),
+    min_version TEXT,
+    requests_per_minute INTEGER,
+    writes_per_day INTEGER,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE client_scope (
+    client TEXT NOT NULL REFERENCES client (id),
+    scope TEXT NOT NULL,
+    PRIMARY KEY (client, scope)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE installation (
+    id TEXT PRIMARY KEY,
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    jkt TEXT NOT NULL,
+    label TEXT,
+    first_seen INTEGER NOT NULL,
+    last_seen INTEGER NOT NULL,
+    acknowledged_at INTEGER,
+    revoked_at INTEGER,
+    UNIQUE (client, member, jkt)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX installation_by_key ON installation (jkt);
+CREATE INDEX installation_by_member ON installation (member, client);
+-- A member disconnected a client: tokens of a sign-in at or before this moment are refused (ERR-12).
+CREATE TABLE client_revocation (
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (client, member)
+) STRICT, WITHOUT ROWID;
+
+-- ── identity provider ────────────────────────────────────────────────────────────────────────────
+CREATE TABLE signing_key (
+    kid TEXT PRIMARY KEY,
+    pkcs8 BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    retired_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE session (
+    hash BLOB PRIMARY KEY,
+    member TEXT NOT NULL,
+    auth_time INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    ended_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE device_login (
+    device_hash BLOB PRIMARY KEY,
+    user_code_hash BLOB NOT NULL UNIQUE,
+    client TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    interval_s INTEGER NOT NULL,
+    polled_at INTEGER,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'declined', 'consumed')),
+    member TEXT,
+    session BLOB,
+    auth_time INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX device_login_by_end ON device_login (expires_at);
+-- One refresh-token family: a connection of a member's client by one key (IDP-21).
+CREATE TABLE connection (
+    id TEXT PRIMARY KEY,
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    jkt TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    auth_time INTEGER NOT NULL,
+    session BLOB,
+    current_hash BLOB NOT NULL UNIQUE,
+    previous_hash BLOB UNIQUE,
+    generation INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    end_reason TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX connection_by_member ON connection (member, client);
+
+-- ── catalogue ────────────────────────────────────────────────────────────────────────────────────
+-- `facts`: JSON of the kind's own facts (material-kind; a blueprint's product).
+CREATE TABLE catalogue_entry (
+    kind TEXT NOT NULL CHECK (kind IN ('BLUEPRINT', 'ITEM', 'MATERIAL', 'SHIP_TYPE')),
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sc_record TEXT,
+    wiki_guid TEXT,
+    game_guid TEXT,
+    output_guid TEXT,
+    uex_id INTEGER,
+    loc_key TEXT,
+    facts TEXT NOT NULL DEFAULT '{}',
+    PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE catalogue_alias (
+    kind TEXT NOT NULL,
+    alias TEXT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (kind, alias, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE location (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    city INTEGER,
+    station INTEGER,
+    hidden INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- ── feeds ────────────────────────────────────────────────────────────────────────────────────────
+-- The latest change of each key of a stream carries the stream's number; numbers are given in the
+-- write's own transaction, so their order is the order of commits.
+CREATE TABLE feed_head (
+    stream TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    floor INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE TABLE feed_entry (
+    stream TEXT NOT NULL,
+    key TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    gone INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    channel TEXT NOT NULL,
+    client TEXT,
+    installation TEXT,
+    PRIMARY KEY (stream, key)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX feed_entry_by_seq ON feed_entry (stream, seq);
+CREATE INDEX feed_entry_gone ON feed_entry (changed_at) WHERE gone = 1;
+-- Positions in more streams than a cursor has room for, by their hash.
+CREATE TABLE cursor_vector (
+    hash BLOB PRIMARY KEY,
+    vector BLOB NOT NULL,
+    used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- ── writes ───────────────────────────────────────────────────────────────────────────────────────
+CREATE TABLE idempotency (
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    request_hash BLOB NOT NULL,
+    fence INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL,
+    status INTEGER,
+    headers TEXT,
+    body BLOB,
+    size INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (client, member, key_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_age ON idempotency (created_at);
+CREATE TABLE write_quota (
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (client, member, day)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE held_batch (
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    handoff_hash BLOB NOT NULL UNIQUE,
+    operation TEXT NOT NULL,
+    installation TEXT,
+    body BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (client, member)
+) STRICT, WITHOUT ROWID;
+-- What every change was, for audit, undo and the guard; appended to, never read for an answer's data.
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    member TEXT NOT NULL,
+    area TEXT NOT NULL,
+    key TEXT NOT NULL,
+    change_set TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    client TEXT,
+    installation TEXT,
+    removal INTEGER NOT NULL DEFAULT 0,
+    override INTEGER NOT NULL DEFAULT 0,
+    before TEXT,
+    after TEXT
+) STRICT;
+CREATE INDEX journal_by_key ON journal (member, area, key, at);
+CREATE INDEX journal_of_guard ON journal (member, area, client, at) WHERE removal = 1;
+-- What was done by whom, in words that a person reads; no secret and no value of a member's data.
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    client TEXT,
+    action TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    detail TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX audit_by_time ON audit (at);
+
+-- ── blueprints ───────────────────────────────────────────────────────────────────────────────────
+CREATE TABLE blueprint (
+    member TEXT NOT NULL,
+    product TEXT NOT NULL,
+    acquired_at INTEGER,
+    source TEXT,
+    note TEXT,
+    PRIMARY KEY (member, product)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE default_blueprint (product TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;

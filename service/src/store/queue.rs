@@ -1,0 +1,214 @@
+//! The store as everybody sees it: [`Store::read`] and [`Store::write`].
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::readers::Read;
+use super::writer::Job;
+use super::{OpenError, StoreError, migrate, readers, writer};
+
+/// Where a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In memory, gone with the process.
+    Memory,
+    /// In a folder, which is made when it is not there.
+    Folder(PathBuf),
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where.
+    pub place: Place,
+    /// How many readers there are beside the writer. Default 2.
+    pub readers: usize,
+    /// How much may wait before [`StoreError::Busy`]. Default 1024.
+    pub queue: usize,
+}
+
+impl Options {
+    /// At a place, the rest as it is by default.
+    #[must_use]
+    pub fn new(place: Place) -> Self {
+        Self { place, readers: 2, queue: 1024 }
+    }
+}
+
+/// All data of the service. A handle: clones are the same store.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    writes: mpsc::Sender<Box<dyn Job>>,
+    /// None in memory.
+    reads: Option<mpsc::Sender<Read>>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("readers", &self.inner.reads.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens it, brings it to this service's version, and starts its threads.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; what is there stays untouched then.
+    pub fn open(options: &Options) -> Result<Self, OpenError> {
+        let (mut connection, path) = match &options.place {
+            Place::Memory => (Connection::open_in_memory()?, None),
+            Place::Folder(folder) => {
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| OpenError::Folder { path: folder.clone(), error })?;
+                let path = folder.join("exchange.db");
+                (Connection::open(&path)?, Some(path))
+            }
+        };
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;",
+        )?;
+        connection.set_prepared_statement_cache_capacity(256);
+        migrate::migrate(&mut connection)?;
+        let (writes, queue) = mpsc::channel(options.queue);
+        std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || writer::run(connection, queue))
+            .map_err(OpenError::Thread)?;
+        let reads = match path {
+            Some(path) => Some(readers::start(&path, options.readers.max(1), options.queue)?),
+            None => None,
+        };
+        Ok(Self { inner: Arc::new(Inner { writes, reads }) })
+    }
+
+    /// Runs a write in a transaction, and answers once it is committed. An error undoes what it did.
+    ///
+    /// # Errors
+    /// The closure's own, or the store's: then nothing of it is there.
+    pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let job = Write { work: Some(work), result: None, answer };
+        self.inner.writes.try_send(Box::new(job)).map_err(|error| refused(&error))?;
+        answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+
+    /// Runs a read over one snapshot.
+    ///
+    /// # Errors
+    /// The closure's own, or the store's.
+    pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        let Some(reads) = &self.inner.reads else { return self.write(work).await };
+        let (answer, answered) = oneshot::channel();
+        let read: Read = Box::new(move |connection| {
+            // Whoever asked may be gone by now.
+            let _ = answer.send(connection.map_err(E::from).and_then(work));
+        });
+        reads.try_send(read).map_err(|error| refused(&error))?;
+        answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+}
+
+fn refused<T>(error: &mpsc::error::TrySendError<T>) -> StoreError {
+    match error {
+        mpsc::error::TrySendError::Full(_) => StoreError::Busy,
+        mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
+    }
+}
+
+struct Write<F, T, E> {
+    work: Option<F>,
+    result: Option<Result<T, E>>,
+    answer: oneshot::Sender<Result<T, E>>,
+}
+
+impl<F, T, E> Job for Write<F, T, E>
+where
+    T: Send,
+    E: From<StoreError> + Send,
+    F: FnOnce(&Connection) -> Result<T, E> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> bool {
+        self.result = self.work.take().map(|work| work(connection));
+        matches!(self.result, Some(Ok(_)))
+    }
+
+    fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { result, answer, .. } = *self;
+        let result = match (result, committed) {
+            (Some(Err(error)), _) => Err(error),
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (_, Err(error)) => Err(error.into()),
+            (None, Ok(())) => Err(StoreError::Closed.into()),
+        };
+        // Whoever asked may be gone by now.
+        let _ = answer.send(result);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params;
+
+    use super::*;
+
+    async fn count(store: &Store) -> i64 {
+        store
+            .read(|connection| {
+                let count = connection.query_row("SELECT count(*) FROM setting", [], |row| row.get(0))?;
+                Ok::<i64, StoreError>(count)
+            })
+            .await
+            .expect("a read")
+    }
+
+    async fn set(store: &Store, name: &'static str, keep: bool) -> Result<(), StoreError> {
+        store
+            .write(move |connection| {
+                connection.execute("INSERT INTO setting (name, value) VALUES (?1, 'x')", params![name])?;
+                if keep { Ok(()) } else { Err(StoreError::Corrupt("told to fail")) }
+            })
+            .await
+    }
+
+    /// A write that fails leaves nothing, and those of the same group are kept.
+    #[tokio::test]
+    async fn each_write_is_kept_or_undone_by_itself() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for place in [Place::Memory, Place::Folder(folder.path().join("store"))] {
+            let store = Store::open(&Options::new(place)).expect("a store");
+            let (first, second, third) =
+                tokio::join!(set(&store, "a", true), set(&store, "b", false), set(&store, "c", true));
+            assert!(first.is_ok() && third.is_ok());
+            assert!(matches!(second, Err(StoreError::Corrupt(_))));
+            assert_eq!(count(&store).await, 2);
+        }
+    }
+
+    /// What was written is there when the folder is opened again.
+    #[tokio::test]
+    async fn a_folder_keeps_what_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = Options::new(Place::Folder(folder.path().to_owned()));
+        set(&Store::open(&options).expect("a store"), "a", true).await.expect("a write");
+        assert_eq!(count(&Store::open(&options).expect("a store")).await, 1);
+    }
+}

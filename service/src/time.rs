@@ -1,0 +1,185 @@
+//! Time: a moment in milliseconds, and the clock that tells it.
+//!
+//! The only file that reads the system's clock.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use dpop_bound::UnixTime;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A moment: milliseconds since the epoch, as the store keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// So many milliseconds after the epoch.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// So many seconds after the epoch.
+    #[must_use]
+    pub const fn from_secs(secs: i64) -> Self {
+        Self(secs.saturating_mul(1000))
+    }
+
+    /// Milliseconds since the epoch.
+    #[must_use]
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since the epoch, rounded down, as `iat` and `exp` have them.
+    #[must_use]
+    pub const fn secs(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// The UTC day that it lies in, counted from the epoch.
+    #[must_use]
+    pub const fn day(self) -> i64 {
+        self.0.div_euclid(86_400_000)
+    }
+
+    /// The first moment of the next UTC day.
+    #[must_use]
+    pub const fn next_midnight(self) -> Self {
+        Self((self.day() + 1).saturating_mul(86_400_000))
+    }
+
+    /// How long after `earlier` this is; zero when it is before.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// As much later.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// As much earlier.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// For the DPoP library, which knows no time before the epoch.
+    #[must_use]
+    pub fn unix(self) -> UnixTime {
+        UnixTime::from_millis(u64::try_from(self.0).unwrap_or(0))
+    }
+}
+
+/// RFC 3339 in UTC, with milliseconds only where there are any (CON-06).
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bounded = self.0.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
+        match Timestamp::from_millisecond(bounded) {
+            Ok(timestamp) => timestamp.fmt(f),
+            Err(_) => f.write_str("1970-01-01T00:00:00Z"),
+        }
+    }
+}
+
+/// What tells the time.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// The moment it is.
+    fn now(&self) -> Moment;
+}
+
+/// The system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that is moved by hand: stands still until it is told, or runs ahead of another.
+#[derive(Clone, Debug)]
+pub struct MovedClock {
+    base: Arc<dyn Clock>,
+    ahead: Arc<AtomicI64>,
+}
+
+impl MovedClock {
+    /// Stands still at a moment.
+    #[must_use]
+    pub fn standing(at: Moment) -> Self {
+        Self { base: Arc::new(Standing(at)), ahead: Arc::default() }
+    }
+
+    /// Runs like another clock, from which it can be moved away.
+    #[must_use]
+    pub fn over(base: Arc<dyn Clock>) -> Self {
+        Self { base, ahead: Arc::default() }
+    }
+
+    /// Moves it; what it told before stays told, so there is no way back.
+    pub fn advance(&self, by: Duration) {
+        self.ahead.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+
+    /// Steps it back, as a machine's clock does when somebody sets it right.
+    pub fn step_back(&self, by: Duration) {
+        self.ahead.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl Clock for MovedClock {
+    fn now(&self) -> Moment {
+        Moment(self.base.now().0.saturating_add(self.ahead.load(Ordering::SeqCst)))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Standing(Moment);
+
+impl Clock for Standing {
+    fn now(&self) -> Moment {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CON-06: what the service writes ends in `Z` and says the moment exactly.
+    #[test]
+    fn moments_are_written_in_utc() {
+        assert_eq!(Moment::from_secs(1_790_000_000).to_string(), "2026-09-21T14:13:20Z");
+        assert_eq!(Moment::from_millis(1_790_000_000_250).to_string(), "2026-09-21T14:13:20.25Z");
+        assert_eq!(Moment::from_millis(-1).to_string(), "1969-12-31T23:59:59.999Z");
+    }
+
+    /// LIM-19: the day of the write quota starts at 00:00 UTC.
+    #[test]
+    fn a_day_ends_at_midnight() {
+        let last = Moment::from_millis(86_399_999);
+        assert_eq!((last.day(), last.next_midnight().day()), (0, 1));
+        assert_eq!(last.next_midnight().since(last), Duration::from_millis(1));
+        assert_eq!(Moment::from_millis(-1).day(), -1);
+    }
+
+    #[test]
+    fn a_clock_moves_only_when_told() {
+        let clock = MovedClock::standing(Moment::from_secs(10));
+        let shared = clock.clone();
+        clock.advance(Duration::from_secs(5));
+        assert_eq!(shared.now(), Moment::from_secs(15));
+        shared.step_back(Duration::from_secs(1));
+        assert_eq!(clock.now(), Moment::from_secs(14));
+    }
+}
