@@ -7,11 +7,15 @@
 //! A read is a closure over one snapshot, on one of a small pool of connections; in memory, where
 //! connections cannot share a snapshot, it takes its turn on the writer's thread.
 
+mod backup;
+mod checkpoint;
+pub mod epoch;
 mod error;
 mod migrate;
 mod queue;
 mod readers;
 mod writer;
 
+pub use backup::{BackupError, restore};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};

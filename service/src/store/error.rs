@@ -12,6 +12,9 @@ pub enum StoreError {
     /// There is no room to write; reads go on.
     #[error("the disk is full")]
     Full,
+    /// A store in memory has no file to copy.
+    #[error("a store in memory cannot be backed up")]
+    InMemory,
     /// The store is being closed.
     #[error("the store is closed")]
     Closed,
@@ -21,6 +24,12 @@ pub enum StoreError {
     /// Somebody wrote what this version cannot read.
     #[error("the database holds what cannot be: {0}")]
     Corrupt(&'static str),
+    /// What ran in the same transaction made the database undo all of it.
+    #[error("the database undid the transaction")]
+    Undone,
+    /// The closure panicked; what it did is undone.
+    #[error("a read or write of the store panicked")]
+    Panicked,
     /// There are no random numbers to be had.
     #[error("no random numbers")]
     Random,
@@ -41,13 +50,15 @@ impl StoreError {
         match self {
             Self::Busy => Self::Busy,
             Self::Full => Self::Full,
+            Self::InMemory => Self::InMemory,
             Self::Closed => Self::Closed,
             Self::Corrupt(what) => Self::Corrupt(what),
+            Self::Panicked => Self::Panicked,
             Self::Random => Self::Random,
             Self::Database(rusqlite::Error::SqliteFailure(code, text)) => {
                 Self::Database(rusqlite::Error::SqliteFailure(*code, text.clone()))
             }
-            Self::Database(_) => Self::Closed,
+            Self::Undone | Self::Database(_) => Self::Undone,
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The store as everybody sees it: [`Store::read`] and [`Store::write`].
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::backup::FILE;
+use super::checkpoint::Checkpoints;
 use super::readers::Read;
 use super::writer::Job;
 use super::{OpenError, StoreError, migrate, readers, writer};
@@ -49,6 +52,8 @@ struct Inner {
     writes: mpsc::Sender<Box<dyn Job>>,
     /// None in memory.
     reads: Option<mpsc::Sender<Read>>,
+    /// None in memory.
+    path: Option<PathBuf>,
 }
 
 impl fmt::Debug for Store {
@@ -68,26 +73,30 @@ impl Store {
             Place::Folder(folder) => {
                 std::fs::create_dir_all(folder)
                     .map_err(|error| OpenError::Folder { path: folder.clone(), error })?;
-                let path = folder.join("exchange.db");
+                let path = folder.join(FILE);
                 (Connection::open(&path)?, Some(path))
             }
         };
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;",
+             PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
         )?;
         connection.set_prepared_statement_cache_capacity(256);
         migrate::migrate(&mut connection)?;
+        let checkpoints = match &path {
+            Some(path) => Checkpoints::start(path)?,
+            None => Checkpoints::none(),
+        };
         let (writes, queue) = mpsc::channel(options.queue);
         std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || writer::run(connection, queue))
+            .spawn(move || writer::run(&connection, queue, &checkpoints))
             .map_err(OpenError::Thread)?;
-        let reads = match path {
-            Some(path) => Some(readers::start(&path, options.readers.max(1), options.queue)?),
+        let reads = match &path {
+            Some(path) => Some(readers::start(path, options.readers.max(1), options.queue)?),
             None => None,
         };
-        Ok(Self { inner: Arc::new(Inner { writes, reads }) })
+        Ok(Self { inner: Arc::new(Inner { writes, reads, path }) })
     }
 
     /// Runs a write in a transaction, and answers once it is committed. An error undoes what it did.
@@ -120,10 +129,30 @@ impl Store {
         let (answer, answered) = oneshot::channel();
         let read: Read = Box::new(move |connection| {
             // Whoever asked may be gone by now.
-            let _ = answer.send(connection.map_err(E::from).and_then(work));
+            let _ = answer.send(connection.map_err(E::from).and_then(|connection| careful(work, connection)));
         });
         reads.try_send(read).map_err(|error| refused(&error))?;
         answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+
+    /// Runs what may take long and needs no transaction of its own, on a connection of its own.
+    pub(super) async fn beside<F>(&self, work: F) -> Result<(), StoreError>
+    where
+        F: FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
+    {
+        let Some(path) = self.inner.path.clone() else {
+            return Err(StoreError::InMemory);
+        };
+        let (answer, answered) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("beside".to_owned()).spawn(move || {
+            let outcome = Connection::open(path).map_err(StoreError::from);
+            // Whoever asked may be gone by now.
+            let _ = answer.send(outcome.and_then(|connection| careful(work, &connection)));
+        });
+        if thread.is_err() {
+            return Err(StoreError::Busy);
+        }
+        answered.await.unwrap_or(Err(StoreError::Closed))
     }
 }
 
@@ -132,6 +161,16 @@ fn refused<T>(error: &mpsc::error::TrySendError<T>) -> StoreError {
         mpsc::error::TrySendError::Full(_) => StoreError::Busy,
         mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
     }
+}
+
+/// Runs a closure; a panic is an error, and the thread goes on.
+fn careful<T, E: From<StoreError>>(
+    work: impl FnOnce(&Connection) -> Result<T, E>,
+    connection: &Connection,
+) -> Result<T, E> {
+    // What it left behind in the connection is undone with its savepoint.
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)));
+    outcome.unwrap_or_else(|_| Err(StoreError::Panicked.into()))
 }
 
 struct Write<F, T, E> {
@@ -147,7 +186,7 @@ where
     F: FnOnce(&Connection) -> Result<T, E> + Send,
 {
     fn run(&mut self, connection: &Connection) -> bool {
-        self.result = self.work.take().map(|work| work(connection));
+        self.result = self.work.take().map(|work| careful(work, connection));
         matches!(self.result, Some(Ok(_)))
     }
 
@@ -166,9 +205,11 @@ where
 
 #[cfg(test)]
 mod tests {
+    use dpop_bound::SystemRandom;
     use rusqlite::params;
 
     use super::*;
+    use crate::store::{BackupError, epoch, restore};
 
     async fn count(store: &Store) -> i64 {
         store
@@ -201,6 +242,110 @@ mod tests {
             assert!(matches!(second, Err(StoreError::Corrupt(_))));
             assert_eq!(count(&store).await, 2);
         }
+    }
+
+    /// A closure that panics fails alone: its write is undone, and the store goes on.
+    #[tokio::test]
+    async fn a_panic_is_one_failure() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for place in [Place::Memory, Place::Folder(folder.path().join("store"))] {
+            let store = Store::open(&Options::new(place)).expect("a store");
+            let panicked: Result<(), StoreError> = store
+                .write(|connection| {
+                    connection.execute("INSERT INTO setting (name, value) VALUES ('p', 'x')", [])?;
+                    panic!("on purpose")
+                })
+                .await;
+            assert!(matches!(panicked, Err(StoreError::Panicked)));
+            let panicked: Result<(), StoreError> = store.read(|_| panic!("on purpose")).await;
+            assert!(matches!(panicked, Err(StoreError::Panicked)));
+            set(&store, "a", true).await.expect("a write");
+            assert_eq!(count(&store).await, 1);
+        }
+    }
+
+    /// A disk without room refuses writes, keeps reads, and takes writes again when there is room.
+    #[tokio::test]
+    async fn a_full_disk_keeps_reads() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&Options::new(Place::Folder(folder.path().to_owned()))).expect("a store");
+        set(&store, "before", true).await.expect("a write");
+        let bound = |pages: i64| {
+            let store = store.clone();
+            async move {
+                let sql = format!("PRAGMA max_page_count = {pages}");
+                store
+                    .write(move |connection| {
+                        Ok::<i64, StoreError>(connection.query_row(&sql, [], |row| row.get(0))?)
+                    })
+                    .await
+                    .expect("a bound")
+            }
+        };
+        let pages = bound(1).await;
+        let large = || {
+            store.write(|connection| {
+                connection
+                    .execute("INSERT INTO secret (name, value) VALUES ('large', zeroblob(10000000))", [])?;
+                Ok::<(), StoreError>(())
+            })
+        };
+        assert!(matches!(large().await, Err(StoreError::Full)), "{pages} pages");
+        assert_eq!(count(&store).await, 1, "reads go on");
+        bound(1_000_000).await;
+        large().await.expect("a write, now that there is room");
+    }
+
+    /// A store that a newer service wrote is left alone, and the error says what to do.
+    #[tokio::test]
+    async fn a_newer_store_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = Options::new(Place::Folder(folder.path().to_owned()));
+        let store = Store::open(&options).expect("a store");
+        let newer = store.write(|connection| {
+            connection.execute("INSERT INTO migration (number, checksum) VALUES (99, x'00')", [])?;
+            Ok::<(), StoreError>(())
+        });
+        newer.await.expect("a write");
+        let refused = Store::open(&options).expect_err("a refusal");
+        assert!(matches!(refused, OpenError::Newer { found: 99, known: 1 }));
+        assert!(refused.to_string().contains("start a service at least as new"));
+    }
+
+    /// FED-08: a restored store has all data and another epoch; nothing is ever overwritten.
+    #[tokio::test]
+    async fn a_backup_is_whole_and_begins_another_epoch() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        let file = folder.path().join("backup.db");
+        let store = Store::open(&Options::new(Place::Folder(first.clone()))).expect("a store");
+        set(&store, "kept", true).await.expect("a write");
+        let epoch = |store: &Store| {
+            let store = store.clone();
+            async move { store.write(|connection| epoch::settle(connection, &SystemRandom)).await.expect("one") }
+        };
+        let before = epoch(&store).await;
+        store.backup(&file).await.expect("a backup");
+        assert!(matches!(store.backup(&file).await, Err(BackupError::Exists(_))));
+        set(&store, "later", true).await.expect("a write");
+
+        restore(&file, &second, &SystemRandom).expect("restored");
+        assert!(matches!(restore(&file, &second, &SystemRandom), Err(BackupError::Exists(_))));
+        let restored = Store::open(&Options::new(Place::Folder(second))).expect("a store");
+        assert_eq!(count(&restored).await, 1);
+        assert_ne!(epoch(&restored).await, before);
+    }
+
+    #[test]
+    fn what_is_no_backup_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("letter.txt");
+        std::fs::write(&file, "dear reader, this is no database at all, however long it may be")
+            .expect("a file");
+        let target = folder.path().join("store");
+        let refused = restore(&file, &target, &SystemRandom).expect_err("a refusal");
+        assert!(matches!(refused, BackupError::Damaged { .. }), "{refused}");
+        assert!(!target.exists());
     }
 
     /// What was written is there when the folder is opened again.

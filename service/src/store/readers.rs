@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::{OpenError, StoreError};
 
-/// One read.
+/// One read; never panics.
 pub(super) type Read = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
 /// Starts them.
@@ -39,6 +39,7 @@ fn run(connection: &Connection, queue: &Mutex<Receiver<Read>>) {
             Err(_) => return,
         };
         let Some(read) = next else { return };
+        // Several statements of one read see the same moment.
         match connection.execute_batch("BEGIN") {
             Ok(()) => read(Ok(connection)),
             Err(error) => read(Err(error.into())),

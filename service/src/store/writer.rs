@@ -4,10 +4,11 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use super::StoreError;
+use super::checkpoint::Checkpoints;
 
 /// One write, or one read that takes its turn here.
 pub(super) trait Job: Send {
-    /// Runs inside its own savepoint; says whether what it did is to be kept.
+    /// Runs inside its own savepoint, and never panics; says whether what it did is to be kept.
     fn run(&mut self, connection: &Connection) -> bool;
 
     /// Told once the transaction is committed, or why it is not.
@@ -18,7 +19,7 @@ pub(super) trait Job: Send {
 const GROUP: usize = 64;
 
 /// Runs until the queue is closed and empty.
-pub(super) fn run(mut connection: Connection, mut queue: Receiver<Box<dyn Job>>) {
+pub(super) fn run(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: &Checkpoints) {
     let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP);
     while let Some(first) = queue.blocking_recv() {
         group.push(first);
@@ -26,14 +27,16 @@ pub(super) fn run(mut connection: Connection, mut queue: Receiver<Box<dyn Job>>)
             let Ok(next) = queue.try_recv() else { break };
             group.push(next);
         }
-        commit(&mut connection, &mut group);
+        commit(connection, &mut group);
+        checkpoints.committed(connection);
     }
 }
 
-fn commit(connection: &mut Connection, group: &mut Vec<Box<dyn Job>>) {
+fn commit(connection: &Connection, group: &mut Vec<Box<dyn Job>>) {
     let outcome = in_one_transaction(connection, group);
     if outcome.is_err() && !connection.is_autocommit() {
-        // What the commit could not write is undone before anybody is told.
+        // What the commit could not write is undone before anybody is told; if even that fails, the
+        // next `BEGIN` does.
         let _ = connection.execute_batch("ROLLBACK");
     }
     let failure = outcome.err();
@@ -47,6 +50,10 @@ fn in_one_transaction(connection: &Connection, group: &mut [Box<dyn Job>]) -> Re
     for job in group {
         connection.execute_batch("SAVEPOINT job")?;
         let keep = job.run(connection);
+        // A full disk and a failing one end the whole transaction, whatever its savepoints.
+        if connection.is_autocommit() {
+            return Err(StoreError::Undone);
+        }
         connection.execute_batch(if keep { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" })?;
     }
     connection.execute_batch("COMMIT")?;
