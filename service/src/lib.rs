@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `gateway` | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
 //! | `backend` | members, areas, change sets, feeds; one decision path for every write | it reads no header but what [`Caller`] says |
-//! | `idp` | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
+//! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
 //! | `shared` | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
 //! | `sandbox` | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
@@ -23,8 +23,10 @@
 pub mod caller;
 pub mod config;
 pub mod environment;
+pub mod idp;
 pub mod ids;
 pub mod members;
+pub mod peer;
 pub mod registry;
 pub mod relay;
 pub mod store;
