@@ -21,7 +21,7 @@ use crate::{
 };
 
 use known::Known;
-use requirements::Area;
+use requirements::{Area, Side};
 
 /// Carries the command out.
 pub(crate) fn run(args: &TidyArgs, root: &Path) -> Verdict {
@@ -56,29 +56,31 @@ fn check(repository: &Repository, known: &Known) -> (Vec<Problem>, Vec<Area>) {
     (problems, areas)
 }
 
-/// For people: the problems, the rows by area, what it comes to.
+/// For people: the problems, the uncovered rows by side and area, what it comes to.
 fn report(problems: &[Problem], areas: &[Area]) -> String {
     let mut out = problem::render(problems);
-    let (rows, covered): (usize, usize) =
-        areas.iter().fold((0, 0), |(rows, covered), area| (rows + area.rows, covered + area.covered));
-    if rows > covered {
-        out.push_str(&format!(
-            "{HEAD}rows of docs/requirements.md that tests name: {covered} of {rows}{HEAD:#}\n"
-        ));
-        for area in areas {
-            let Area { name, rows, covered, later, .. } = area;
-            out.push_str(&format!("  {name:<3} {covered:>2} of {rows:>2}"));
-            if !later.is_empty() {
-                let later: Vec<&str> = later.iter().filter_map(|id| id.rsplit('-').next()).collect();
-                out.push_str(&format!("  {FAINT}not yet: {}{FAINT:#}", later.join(" ")));
+    let mut sums = Vec::new();
+    for side in Side::ALL {
+        let areas: Vec<&Area> = areas.iter().filter(|area| area.side == side).collect();
+        let rows: usize = areas.iter().map(|area| area.rows).sum();
+        let uncovered: usize = areas.iter().map(|area| area.uncovered.len()).sum();
+        sums.push(format!("{} {} of {rows}", side.letter(), rows - uncovered));
+        if uncovered == 0 {
+            continue;
+        }
+        out.push_str(&format!("{HEAD}rows that no test of side {} names{HEAD:#}\n", side.letter()));
+        for Area { name, rows, uncovered, .. } in areas {
+            if !uncovered.is_empty() {
+                let numbers: Vec<&str> = uncovered.iter().filter_map(|id| id.rsplit('-').next()).collect();
+                let (uncovered, numbers) = (uncovered.len(), numbers.join(" "));
+                out.push_str(&format!(
+                    "  {name:<3} {uncovered:>2} of {rows:>2}  {FAINT}{numbers}{FAINT:#}\n"
+                ));
             }
-            out.push('\n');
         }
     }
     match problems.len() {
-        0 => out.push_str(&format!(
-            "{GOOD}tidy{GOOD:#} {covered} of {rows} requirement rows are named by tests\n"
-        )),
+        0 => out.push_str(&format!("{GOOD}tidy{GOOD:#} rows that tests name: {}\n", sums.join(", "))),
         number => out.push_str(&format!("{BAD}untidy{BAD:#} {}\n", count(number, "problem"))),
     }
     out
@@ -88,8 +90,8 @@ fn report(problems: &[Problem], areas: &[Area]) -> String {
 fn json_lines(problems: &[Problem], areas: &[Area]) -> String {
     let mut out: String = problems.iter().map(|problem| problem.json() + "\n").collect();
     let rows = areas.iter().map(|area| {
-        let Area { name, rows, covered, missing, later } = area;
-        json!({ "area": name, "rows": rows, "covered": covered, "missing": missing, "notYet": later })
+        let Area { name, side, rows, uncovered } = area;
+        json!({ "area": name, "side": side.letter(), "rows": rows, "uncovered": uncovered })
     });
     let summary = json!({ "problems": problems.len(), "areas": rows.collect::<Vec<_>>() });
     out.push_str(&format!("{summary}\n"));
@@ -112,20 +114,22 @@ mod tests {
     fn what_is_not_yet_tested_is_listed_without_failing() {
         let area = Area {
             name: "STK".to_owned(),
+            side: Side::Service,
             rows: 3,
-            covered: 1,
-            missing: Vec::new(),
-            later: vec!["STK-02".to_owned(), "STK-03".to_owned()],
+            uncovered: vec!["STK-02".to_owned(), "STK-03".to_owned()],
         };
         let text = anstream::adapter::strip_str(&report(&[], std::slice::from_ref(&area))).to_string();
         assert_eq!(
             text,
-            "rows of docs/requirements.md that tests name: 1 of 3\n  STK  1 of  3  not yet: 02 03\ntidy 1 of 3 requirement rows are named by tests\n"
+            "rows that no test of side S names\n  STK  2 of  3  02 03\ntidy rows that tests name: K 0 of 0, S 1 of 3, C 0 of 0\n"
         );
         let json = json_lines(&[Problem::new("lock", "Cargo.lock", "missing", "commit it")], &[area]);
         let [_, summary] = json.lines().collect::<Vec<_>>()[..] else { panic!("{json}") };
         let summary: serde_json::Value = summary.parse().unwrap();
-        assert_eq!((&summary["problems"], &summary["areas"][0]["notYet"][1]), (&json!(1), &json!("STK-03")));
+        assert_eq!(
+            (&summary["problems"], &summary["areas"][0]["side"], &summary["areas"][0]["uncovered"][1]),
+            (&json!(1), &json!("S"), &json!("STK-03"))
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The rows of docs/requirements.md: which of them tests name, and names of rows that there are not.
+//! The rows of docs/requirements.md: which of their sides tests name, and names of rows that there are not.
 //!
 //! A row is named by its id (`STK-10`) in a test: a file that holds tests only, or the part of a
-//! file below `#[cfg(test)]`.
+//! file below `#[cfg(test)]`. Where the test stands says for which side it speaks; see [`Side::of`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +15,52 @@ const ROWS: &str = "docs/requirements.md";
 /// Endings of files that hold tests or code.
 const CODE: [&str; 3] = [".rs", ".py", ".mjs"];
 
-/// How far the tests of one area have come.
+/// Who a row binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    /// A contract file must express it.
+    Contract,
+    /// The service must do it.
+    Service,
+    /// The client must do it.
+    Client,
+}
+
+impl Side {
+    /// In the order in which they are told.
+    pub(super) const ALL: [Self; 3] = [Self::Contract, Self::Service, Self::Client];
+
+    /// Its letter in the table.
+    pub(super) const fn letter(self) -> &'static str {
+        match self {
+            Self::Contract => "K",
+            Self::Service => "S",
+            Self::Client => "C",
+        }
+    }
+
+    /// The side that a test speaks for, by the folder it stands in.
+    fn of(path: &str) -> Option<Self> {
+        match path.split('/').next()? {
+            "service" => Some(Self::Service),
+            "client" | "cli" => Some(Self::Client),
+            "generated" | "schemas" | "tests" => Some(Self::Contract),
+            _ => None,
+        }
+    }
+}
+
+/// How far the tests of one area have come on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     /// What its ids begin with.
     pub(super) name: String,
-    /// How many rows it has.
+    /// Whose rows these are.
+    pub(super) side: Side,
+    /// How many rows it has on this side.
     pub(super) rows: usize,
-    /// How many of them a test names.
-    pub(super) covered: usize,
-    /// Ids that the contract must express and no test names.
-    pub(super) missing: Vec<String>,
-    /// Ids of the other sides that no test names yet.
-    pub(super) later: Vec<String>,
+    /// The ids of those that no test of this side names.
+    pub(super) uncovered: Vec<String>,
 }
 
 /// One row of the table.
@@ -35,11 +68,12 @@ pub(super) struct Area {
 struct Row {
     id: String,
     line: usize,
-    /// Whether a contract file must express it.
-    contract: bool,
+    sides: Vec<Side>,
 }
 
-/// Problems, and the areas in the order of the file.
+/// Problems, and the areas by side and in the order of the file.
+///
+/// Only a row that the contract must express is a problem while no test names it.
 pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
     let Some(file) = repository.file(ROWS) else {
         let repair = "bring back the table of rows: | id | side | requirement |";
@@ -49,9 +83,10 @@ pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
     let rows = rows(file, &mut problems);
     let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let prefixes: BTreeSet<&str> = ids.iter().filter_map(|id| Some(id.split_once('-')?.0)).collect();
-    let mut tested: BTreeSet<&str> = BTreeSet::new();
+    let mut tested: BTreeSet<(Side, &str)> = BTreeSet::new();
     for file in repository.files.iter().filter(|file| CODE.iter().any(|end| file.path.ends_with(end))) {
         let tests = tests_from(file);
+        let side = Side::of(&file.path);
         for (line, text) in file.lines() {
             for id in
                 named(text).filter(|id| id.split_once('-').is_some_and(|(area, _)| prefixes.contains(area)))
@@ -62,14 +97,16 @@ pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
                         Problem::new("requirements", &file.path, what, "name the row that is meant").at(line),
                     );
                 } else if tests.is_some_and(|first| line >= first) {
-                    tested.insert(id);
+                    tested.extend(side.map(|side| (side, id)));
                 }
             }
         }
     }
-    for row in rows.iter().filter(|row| row.contract && !tested.contains(row.id.as_str())) {
+    let expressed = |row: &&Row| tested.contains(&(Side::Contract, row.id.as_str()));
+    for row in rows.iter().filter(|row| row.sides.contains(&Side::Contract) && !expressed(row)) {
         let what = format!("no test names {}, which the contract must express", row.id);
-        let repair = "name each of these rows in the doc line of the test that shows it: `/// STK-10: …`";
+        let repair = "name each of these rows in the doc line of the test in generated/, schemas/ or tests/ that \
+                      shows it: `/// STK-10: …`";
         problems.push(Problem::new("requirements", ROWS, what, repair).at(row.line));
     }
     (problems, areas(&rows, &tested))
@@ -91,28 +128,26 @@ fn rows(file: &File, problems: &mut Vec<Problem>) -> Vec<Row> {
             problems.push(Problem::new("requirements", ROWS, what, repair).at(line));
             continue;
         }
-        let contract = sides.split(',').any(|side| side.trim() == "K");
-        rows.push(Row { id: id.to_owned(), line, contract });
+        let named: Vec<&str> = sides.split(',').map(str::trim).collect();
+        let sides = Side::ALL.into_iter().filter(|side| named.contains(&side.letter())).collect();
+        rows.push(Row { id: id.to_owned(), line, sides });
     }
     rows
 }
 
-fn areas(rows: &[Row], tested: &BTreeSet<&str>) -> Vec<Area> {
+fn areas(rows: &[Row], tested: &BTreeSet<(Side, &str)>) -> Vec<Area> {
     let mut areas: Vec<Area> = Vec::new();
-    for row in rows {
-        let name = row.id.split('-').next().unwrap_or_default();
-        if areas.last().is_none_or(|last| last.name != name) {
-            let (missing, later) = (Vec::new(), Vec::new());
-            areas.push(Area { name: name.to_owned(), rows: 0, covered: 0, missing, later });
-        }
-        let Some(area) = areas.last_mut() else { continue };
-        area.rows += 1;
-        if tested.contains(row.id.as_str()) {
-            area.covered += 1;
-        } else if row.contract {
-            area.missing.push(row.id.clone());
-        } else {
-            area.later.push(row.id.clone());
+    for side in Side::ALL {
+        for row in rows.iter().filter(|row| row.sides.contains(&side)) {
+            let name = row.id.split('-').next().unwrap_or_default();
+            if areas.last().is_none_or(|last| last.name != name || last.side != side) {
+                areas.push(Area { name: name.to_owned(), side, rows: 0, uncovered: Vec::new() });
+            }
+            let Some(area) = areas.last_mut() else { continue };
+            area.rows += 1;
+            if !tested.contains(&(side, row.id.as_str())) {
+                area.uncovered.push(row.id.clone());
+            }
         }
     }
     areas
@@ -176,7 +211,7 @@ mod tests {
         );
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("tests/tests/all/a.rs", test), ("tests/e2e/b.test.mjs", "// BBB-01\n")],
+            &[(ROWS, TABLE), ("tests/tests/all/a.rs", test), ("schemas/e2e/b.test.mjs", "// BBB-01\n")],
             &[],
         );
     }
@@ -186,13 +221,13 @@ mod tests {
         let code = "//! Code.\n\n// AA-01\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    /// BBB-01\n    #[test]\n    fn b() {}\n}\n";
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("src/a.rs", code)],
+            &[(ROWS, TABLE), ("generated/src/a.rs", code)],
             &["docs/requirements.md:5 requirements"],
         );
         let only = "#[cfg(test)]\nuse a;\n// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("src/a.rs", only)],
+            &[(ROWS, TABLE), ("generated/src/a.rs", only)],
             &["docs/requirements.md:5 requirements", "docs/requirements.md:7 requirements"],
         );
     }
@@ -200,7 +235,11 @@ mod tests {
     #[test]
     fn a_row_that_there_is_not_cannot_be_named() {
         let test = "// AA-01, BBB-01, AA-09; CC-01 and RFC-94 are somebody else's\n";
-        assert_problems(problems, &[(ROWS, TABLE), ("src/tests.rs", test)], &["src/tests.rs:1 requirements"]);
+        assert_problems(
+            problems,
+            &[(ROWS, TABLE), ("generated/src/tests.rs", test)],
+            &["generated/src/tests.rs:1 requirements"],
+        );
     }
 
     #[test]
@@ -209,21 +248,26 @@ mod tests {
         let test = "// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[(ROWS, &table), ("src/tests.rs", test)],
+            &[(ROWS, &table), ("generated/src/tests.rs", test)],
             &["docs/requirements.md:8 requirements"],
         );
     }
 
+    /// A test counts for the side whose folder it stands in, and for no other.
     #[test]
-    fn areas_are_counted() {
-        let repository = Repository::of(&[(ROWS, TABLE), ("src/tests.rs", "// AA-01\n")]);
-        let (_, areas) = check(&repository);
-        let [first, second] = areas.as_slice() else { panic!("{areas:?}") };
-        assert_eq!(
-            (first.rows, first.covered, first.later.as_slice()),
-            (2, 1, ["AA-02".to_owned()].as_slice())
-        );
-        assert_eq!((second.rows, second.covered, second.missing.len()), (1, 0, 1));
+    fn each_side_is_counted_by_itself() {
+        let uncovered = |path: &str| {
+            let (_, areas) = check(&Repository::of(&[(ROWS, TABLE), (path, "// AA-01, AA-02\n")]));
+            let of = |area: &Area| (area.side.letter(), area.rows, area.uncovered.join(" "));
+            areas.iter().filter(|area| area.name == "AA").map(of).collect::<Vec<_>>()
+        };
+        let expect = |contract: &str, service: &str, client: &str| {
+            vec![("K", 1, contract.to_owned()), ("S", 1, service.to_owned()), ("C", 1, client.to_owned())]
+        };
+        assert_eq!(uncovered("tests/tests/all/a.rs"), expect("", "AA-01", "AA-02"));
+        assert_eq!(uncovered("service/tests/all/a.rs"), expect("AA-01", "", "AA-02"));
+        assert_eq!(uncovered("cli/tests/all/a.rs"), expect("AA-01", "AA-01", ""));
+        assert_eq!(uncovered("dpop/tests/all/a.rs"), expect("AA-01", "AA-01", "AA-02"));
     }
 
     #[test]
