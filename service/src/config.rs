@@ -23,6 +23,8 @@ pub struct Config {
     pub guard: Guard,
     /// The identity provider.
     pub idp: Idp,
+    /// How connections are served.
+    pub serve: Serve,
 }
 
 /// What the gateway allows.
@@ -63,6 +65,19 @@ pub struct Limits {
     pub kept_bytes: u64,
     /// New installations of one member in 24 hours from which on maintainers are warned (GW-05).
     pub new_installations: u32,
+    /// Proxies in front whose word on a request's source is taken, counted from this process: how many
+    /// entries at the end of `X-Forwarded-For` they wrote. None by default, and the header is not read.
+    pub trusted_hops: u8,
+    /// One answer in so many is checked against the contract before it is sent; 1 is all of them, 0 none.
+    pub checked_answers: u32,
+    /// Source addresses, members and clients whose requests are counted at once.
+    pub counted: usize,
+    /// Access tokens that are remembered as good until they end.
+    pub known_tokens: u64,
+    /// Bytes of bodies that are held at once.
+    pub held_bytes: usize,
+    /// How long a body may take to come, in seconds.
+    pub body_seconds: u64,
 }
 
 impl Default for Limits {
@@ -85,6 +100,46 @@ impl Default for Limits {
             kept_bytes_of_client: 16 << 20,
             kept_bytes: 64 << 20,
             new_installations: 5,
+            trusted_hops: 0,
+            checked_answers: if cfg!(debug_assertions) { 1 } else { 100 },
+            counted: 100_000,
+            known_tokens: 20_000,
+            held_bytes: 128 << 20,
+            body_seconds: 20,
+        }
+    }
+}
+
+/// How connections are served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Serve {
+    /// Connections at once; more wait to be accepted.
+    pub connections: usize,
+    /// How long a request's head may take to come, and how long a connection may rest, in seconds.
+    pub head_seconds: u64,
+    /// How long the other side may take nothing of what is written to it, in seconds.
+    pub write_seconds: u64,
+    /// How long a handshake may take, in seconds.
+    pub handshake_seconds: u64,
+    /// How long requests under way have when the service is told to stop, in seconds.
+    pub shutdown_seconds: u64,
+    /// The certificate chain, as a PEM file; without one the service speaks plain HTTP, behind a proxy.
+    pub certificate: Option<std::path::PathBuf>,
+    /// The certificate's private key, as a PEM file.
+    pub private_key: Option<std::path::PathBuf>,
+}
+
+impl Default for Serve {
+    fn default() -> Self {
+        Self {
+            connections: 16_384,
+            head_seconds: 30,
+            write_seconds: 30,
+            handshake_seconds: 10,
+            shutdown_seconds: 30,
+            certificate: None,
+            private_key: None,
         }
     }
 }
@@ -180,6 +235,7 @@ impl Default for Config {
             limits: Limits::default(),
             guard: Guard::default(),
             idp: Idp::default(),
+            serve: Serve::default(),
         }
     }
 }

@@ -15,7 +15,7 @@
 //! | `backend` | members, areas, change sets, feeds; one decision path for every write | it reads no header but what [`Caller`] says |
 //! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
-//! | `shared` | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
+//! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
 //! | `sandbox` | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
 //!
 //! Time and randomness come in through [`Environment`]; nothing else reads a clock.
@@ -23,12 +23,15 @@
 pub mod caller;
 pub mod config;
 pub mod environment;
+pub mod idempotency;
 pub mod idp;
 pub mod ids;
 pub mod members;
 pub mod peer;
+pub mod quota;
 pub mod registry;
 pub mod relay;
+pub mod shared;
 pub mod store;
 pub mod time;
 

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dpop_bound::UnixTime;
 use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use serde::{Deserialize, Serialize};
 
 /// A moment: milliseconds since the epoch, as the store keeps it.
@@ -69,6 +70,16 @@ impl Moment {
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// As `Date` and its like have it (RFC 9110, 5.6.7), rounded down to the second.
+    #[must_use]
+    pub fn http_date(self) -> String {
+        let bounded = self.0.clamp(0, Timestamp::MAX.as_millisecond());
+        let timestamp = Timestamp::from_millisecond(bounded).unwrap_or(Timestamp::UNIX_EPOCH);
+        DateTimePrinter::new()
+            .timestamp_to_rfc9110_string(&timestamp)
+            .unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 GMT".to_owned())
     }
 
     /// For the DPoP library, which knows no time before the epoch.
@@ -162,6 +173,13 @@ mod tests {
         assert_eq!(Moment::from_secs(1_790_000_000).to_string(), "2026-09-21T14:13:20Z");
         assert_eq!(Moment::from_millis(1_790_000_000_250).to_string(), "2026-09-21T14:13:20.25Z");
         assert_eq!(Moment::from_millis(-1).to_string(), "1969-12-31T23:59:59.999Z");
+    }
+
+    /// DPP-09: the form that a client measures its clock by.
+    #[test]
+    fn dates_are_those_of_http() {
+        assert_eq!(Moment::from_millis(1_790_000_000_999).http_date(), "Mon, 21 Sep 2026 14:13:20 GMT");
+        assert_eq!(Moment::from_secs(-5).http_date(), "Thu, 01 Jan 1970 00:00:00 GMT");
     }
 
     /// LIM-19: the day of the write quota starts at 00:00 UTC.

@@ -207,6 +207,14 @@ CREATE TABLE idempotency (
     PRIMARY KEY (client, member, key_hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
+-- Bytes of kept answers, so that nobody has to add them up: of a client and member, of a client (member
+-- empty), of all (both empty).
+CREATE TABLE kept_bytes (
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (client, member)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE write_quota (
     client TEXT NOT NULL,
     member TEXT NOT NULL,

@@ -1,0 +1,21 @@
+//! Idempotency keys: the first answer to a write is kept, and given again to whoever repeats it (GW-10).
+//!
+//! A key is *claimed* in a short write of its own before the body is looked at, and *completed* in the
+//! transaction of the write that it stands for, so that there is never an effect without its answer nor an
+//! answer without its effect. In between, whoever comes with the same key is told to wait
+//! (`409 IDEMPOTENCY_IN_PROGRESS`). A claim is a lease: when a process dies with it, the next one after its
+//! end takes it over under another number, the *fence*, and the first attempt, should it still be on its
+//! way, finds that it has lost and undoes its write.
+//!
+//! Kept are the key's hash, the request's hash and the answer's bytes. Room is reserved by the claim
+//! (LIM-20) and settled by the answer.
+
+mod answers;
+mod budget;
+mod claims;
+#[cfg(test)]
+mod tests;
+
+pub use answers::is_kept;
+pub use budget::Terms;
+pub use claims::{Claiming, Completion, Found, claim, complete, expire, give_back, is_open, request_hash};
