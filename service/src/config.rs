@@ -197,6 +197,28 @@ pub struct Idp {
     pub proof_future_seconds: u64,
     /// How long a browser session lasts, in seconds.
     pub session_seconds: u64,
+    /// What one check of a password costs in memory, in KiB.
+    pub password_kib: u32,
+    /// How often a check of a password passes over that memory.
+    pub password_passes: u32,
+    /// The provider whose tokens are taken, where it is not the one in this process.
+    pub external: Option<External>,
+}
+
+/// An OpenID provider elsewhere, in place of the one in this process; its issuer is [`Config::issuer`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct External {
+    /// The `typ` of its access tokens: `at+jwt` (RFC 9068), or `JWT` where it knows no better.
+    pub token_types: Vec<String>,
+    /// How long it may take to answer, in seconds.
+    pub wait_seconds: u64,
+}
+
+impl Default for External {
+    fn default() -> Self {
+        Self { token_types: vec!["at+jwt".to_owned()], wait_seconds: 5 }
+    }
 }
 
 impl Default for Idp {
@@ -211,6 +233,9 @@ impl Default for Idp {
             proof_past_seconds: 25,
             proof_future_seconds: 15,
             session_seconds: 12 * 3600,
+            password_kib: 19 << 10,
+            password_passes: 2,
+            external: None,
         }
     }
 }
@@ -237,6 +262,25 @@ impl Default for Config {
             idp: Idp::default(),
             serve: Serve::default(),
         }
+    }
+}
+
+impl Config {
+    /// The origin of the member's pages: that of the issuer.
+    #[must_use]
+    pub fn web_origin(&self) -> &str {
+        self.issuer.split_at(self.end_of_origin()).0
+    }
+
+    /// The path of the issuer, without a slash at its end.
+    #[must_use]
+    pub fn issuer_path(&self) -> &str {
+        self.issuer.split_at(self.end_of_origin()).1.trim_end_matches('/')
+    }
+
+    fn end_of_origin(&self) -> usize {
+        let authority = self.issuer.find("://").map_or(0, |at| at + 3);
+        self.issuer[authority..].find('/').map_or(self.issuer.len(), |at| authority + at)
     }
 }
 

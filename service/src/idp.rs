@@ -1,5 +1,45 @@
 //! The identity provider: OAuth with the device grant, every token bound to a key.
 //!
-//! It knows nothing of the exchange's areas but their scopes.
+//! ```text
+//! endpoints ──► form ──► proofs ──► provider ──► device, connections ──► store
+//!                                      │
+//!                  web: device page ───┘            tokens ◄── keys (ours) or external (theirs)
+//! ```
+//!
+//! It knows nothing of the exchange's areas but their scopes. A client is public: it has an id and no
+//! secret, so the only thing that tells who asks is the key behind the proof (IDP-04).
 
+pub mod accounts;
+mod codes;
+mod connections;
+mod device;
+mod disconnect;
+mod endpoints;
+pub mod external;
+pub mod fetch;
+mod form;
+pub mod guesses;
+mod jwt;
+mod keys;
+mod proofs;
+mod provider;
+mod records;
+mod refusal;
+mod scopes;
+pub(crate) mod secrets;
+pub mod sessions;
 pub mod tokens;
+
+pub use codes::UserCode;
+pub use device::State as LoginState;
+pub use disconnect::{Disconnected, disconnect_client, disconnect_installation};
+pub use endpoints::router;
+pub use keys::rotate;
+pub use provider::{
+    DEVICE_GRANT, Decision, Provider, ProviderError, REFRESH_GRANT, Shared, Undecided, Waiting,
+};
+pub use records::Actor;
+pub use refusal::Refusal;
+pub(crate) use refusal::whole_seconds;
+pub use scopes::{OFFLINE_ACCESS, Scopes};
+pub use sessions::Session;

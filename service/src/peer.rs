@@ -1,8 +1,11 @@
 //! Where a request comes from.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 
+use axum::extract::FromRequestParts;
 use http::Extensions;
+use http::request::Parts;
 
 /// The source address of a request: the peer's, or what a trusted proxy says of it.
 ///
@@ -30,6 +33,14 @@ impl Peer {
             }
             address => address,
         }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Peer {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.extensions))
     }
 }
 

@@ -59,7 +59,8 @@ impl Registry {
             .optional()?;
         let mut clients = BTreeMap::new();
         let mut rows = connection.prepare_cached(
-            "SELECT id, name, state, min_version, requests_per_minute, writes_per_day FROM client",
+            "SELECT id, name, state, min_version, requests_per_minute, writes_per_day FROM client \
+             WHERE state != 'disabled'",
         )?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
@@ -117,6 +118,33 @@ impl Client {
     }
 }
 
+/// One client with its scopes, when it is registered.
+///
+/// # Errors
+/// What the database says.
+pub fn client(connection: &Connection, id: &ClientId) -> Result<Option<Client>, StoreError> {
+    let sql = "SELECT name, state, min_version, requests_per_minute, writes_per_day FROM client \
+               WHERE id = ?1 AND state != 'disabled'";
+    let client = connection
+        .prepare_cached(sql)?
+        .query_row([id], |row| {
+            let state: String = row.get(1)?;
+            Ok(Client {
+                name: row.get(0)?,
+                suspended: state == "suspended",
+                scopes: BTreeSet::new(),
+                min_version: row.get(2)?,
+                requests_per_minute: row.get(3)?,
+                writes_per_day: row.get(4)?,
+            })
+        })
+        .optional()?;
+    let Some(mut client) = client else { return Ok(None) };
+    let mut rows = connection.prepare_cached("SELECT scope FROM client_scope WHERE client = ?1")?;
+    client.scopes = rows.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(Some(client))
+}
+
 /// Whether this key was disconnected, by whatever member and client it called before: it is refused
 /// for good (ERR-13).
 ///
@@ -137,10 +165,23 @@ pub fn client_is_revoked(
     member: &MemberId,
     auth_time: Moment,
 ) -> Result<bool, StoreError> {
+    let at = client_revoked_at(connection, client, member)?;
+    Ok(at.is_some_and(|at| auth_time <= at))
+}
+
+/// When the member disconnected the client last.
+///
+/// # Errors
+/// What the database says.
+pub fn client_revoked_at(
+    connection: &Connection,
+    client: &ClientId,
+    member: &MemberId,
+) -> Result<Option<Moment>, StoreError> {
     let sql = "SELECT at FROM client_revocation WHERE client = ?1 AND member = ?2";
     let at: Option<i64> =
         connection.prepare_cached(sql)?.query_row(params![client, member], |row| row.get(0)).optional()?;
-    Ok(at.is_some_and(|at| auth_time.millis() <= at))
+    Ok(at.map(Moment::from_millis))
 }
 
 /// The installation of a key, when it called before.

@@ -53,7 +53,9 @@ CREATE INDEX notice_by_member ON notice (member, at);
 CREATE TABLE client (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('active', 'suspended')),
+    -- A suspended client is refused by the exchange (ERR-15), a disabled one by everybody: it is not
+    -- registered any more.
+    state TEXT NOT NULL CHECK (state IN ('active', 'suspended', 'disabled')),
     min_version TEXT,
     requests_per_minute INTEGER,
     writes_per_day INTEGER,

@@ -1,0 +1,221 @@
+//! Limits on guessing: user codes, passwords, and how many logins somebody starts.
+//!
+//! A narrow seam: one process counts in memory ([`InMemory`]), several would count together. Every attempt
+//! is paid for before it is made, so that many at once are no way around; a right one is given back,
+//! and nothing else is, so that a success in between never makes room for more guesses.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use dpop_bound::Pending;
+
+use crate::time::Moment;
+
+/// What is counted, each with a limit of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Attempt {
+    /// A user code, by the address it is typed at.
+    CodeAt,
+    /// One user code, by whomever.
+    Code,
+    /// A password, by the address it is typed at.
+    PasswordAt,
+    /// A password of one account, by whomever.
+    PasswordOf,
+    /// A device login, by the address that starts it: codes that nobody needs make guessing easier.
+    LoginAt,
+}
+
+impl Attempt {
+    /// So many at once, and one more each time this has passed.
+    #[must_use]
+    pub const fn policy(self) -> (u32, Duration) {
+        match self {
+            Self::CodeAt => (10, Duration::from_secs(60)),
+            Self::Code => (10, Duration::from_secs(120)),
+            Self::PasswordAt => (20, Duration::from_secs(30)),
+            Self::PasswordOf => (10, Duration::from_secs(60)),
+            Self::LoginAt => (60, Duration::from_secs(10)),
+        }
+    }
+
+    const fn allowance(self) -> Duration {
+        let (burst, every) = self.policy();
+        every.saturating_mul(burst)
+    }
+}
+
+/// Why an attempt may not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooMany {
+    /// There were too many; after this long one more may be made.
+    #[error("too many attempts")]
+    Wait(Duration),
+    /// Nobody can tell, so none may be made.
+    #[error("attempts cannot be counted")]
+    Unavailable,
+}
+
+/// Whether an attempt may be made.
+pub type Counting<'a> = Pending<'a, Result<(), TooMany>>;
+
+/// Where attempts are counted.
+pub trait Guesses: Send + Sync + fmt::Debug {
+    /// Takes one attempt by this name, or says how long to wait; what is refused is not counted.
+    fn take<'a>(&'a self, attempt: Attempt, name: &'a str, now: Moment) -> Counting<'a>;
+
+    /// Gives one attempt back: it was no guess.
+    fn give_back<'a>(&'a self, attempt: Attempt, name: &'a str) -> Counting<'a>;
+}
+
+type Name = [u8; 16];
+
+/// Counts in the memory of one process, with room for so many names.
+pub struct InMemory {
+    /// When each name has all its attempts again; names that have are not kept.
+    full_at: Mutex<HashMap<Name, Moment>>,
+    room: usize,
+}
+
+impl fmt::Debug for InMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InMemory").field("room", &self.room).finish_non_exhaustive()
+    }
+}
+
+impl Default for InMemory {
+    /// Room for 65,536 names: some three megabytes.
+    fn default() -> Self {
+        Self::with_room(1 << 16)
+    }
+}
+
+impl InMemory {
+    /// With room for so many names. When it is used up, those who have to wait least are forgotten.
+    #[must_use]
+    pub fn with_room(room: usize) -> Self {
+        Self { full_at: Mutex::default(), room: room.max(1) }
+    }
+}
+
+impl Guesses for InMemory {
+    fn take<'a>(&'a self, attempt: Attempt, name: &'a str, now: Moment) -> Counting<'a> {
+        let Ok(mut full_at) = self.full_at.lock() else { return Pending::ready(Err(TooMany::Unavailable)) };
+        let name = key(attempt, name);
+        let (_, every) = attempt.policy();
+        let last = now.plus(attempt.allowance());
+        // A clock that was ahead and was set right leaves nobody waiting for longer than it can take.
+        let before = full_at.get(&name).map_or(now, |at| (*at).clamp(now, last));
+        let after = before.plus(every);
+        if after > last {
+            return Pending::ready(Err(TooMany::Wait(after.since(last))));
+        }
+        if full_at.len() >= self.room && !full_at.contains_key(&name) {
+            make_room(&mut full_at, self.room, now);
+        }
+        full_at.insert(name, after);
+        Pending::ready(Ok(()))
+    }
+
+    fn give_back<'a>(&'a self, attempt: Attempt, name: &'a str) -> Counting<'a> {
+        let Ok(mut full_at) = self.full_at.lock() else { return Pending::ready(Err(TooMany::Unavailable)) };
+        if let Some(at) = full_at.get_mut(&key(attempt, name)) {
+            *at = at.minus(attempt.policy().1);
+        }
+        Pending::ready(Ok(()))
+    }
+}
+
+/// Forgets who need not wait any more, and if that is nobody the quarter that has to wait least.
+fn make_room(full_at: &mut HashMap<Name, Moment>, room: usize, now: Moment) {
+    full_at.retain(|_, at| *at > now);
+    if full_at.len() < room {
+        return;
+    }
+    let mut waits: Vec<Moment> = full_at.values().copied().collect();
+    let quarter = waits.len() / 4;
+    let (_, bound, _) = waits.select_nth_unstable(quarter);
+    let bound = *bound;
+    full_at.retain(|_, at| *at > bound);
+}
+
+fn key(attempt: Attempt, name: &str) -> Name {
+    let mut context = Context::new(&SHA256);
+    context.update(&[attempt as u8]);
+    context.update(name.as_bytes());
+    let mut key = Name::default();
+    key.copy_from_slice(&context.finish().as_ref()[..size_of::<Name>()]);
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_790_000_000);
+
+    async fn burst(guesses: &InMemory, attempt: Attempt, name: &str, now: Moment) -> u32 {
+        let mut made = 0;
+        while guesses.take(attempt, name, now).await.is_ok() {
+            made += 1;
+        }
+        made
+    }
+
+    /// List F: guessing per address and per code, each for itself.
+    #[tokio::test]
+    async fn names_and_kinds_have_limits_of_their_own() {
+        let guesses = InMemory::default();
+        let all =
+            [Attempt::CodeAt, Attempt::Code, Attempt::PasswordAt, Attempt::PasswordOf, Attempt::LoginAt];
+        for attempt in all {
+            let (most, every) = attempt.policy();
+            for name in ["a", "b"] {
+                assert_eq!(burst(&guesses, attempt, name, NOW).await, most, "{attempt:?} {name}");
+            }
+            assert_eq!(guesses.take(attempt, "a", NOW).await, Err(TooMany::Wait(every)));
+            let early = NOW.plus(every).minus(Duration::from_millis(1));
+            assert_eq!(guesses.take(attempt, "a", early).await, Err(TooMany::Wait(Duration::from_millis(1))));
+            assert_eq!(burst(&guesses, attempt, "a", NOW.plus(every)).await, 1);
+        }
+    }
+
+    /// List F: a success gives back its own attempt, and does not reset the others.
+    #[tokio::test]
+    async fn a_success_resets_nothing() {
+        let guesses = InMemory::default();
+        for _ in 0..9 {
+            guesses.take(Attempt::CodeAt, "a", NOW).await.unwrap();
+        }
+        guesses.take(Attempt::CodeAt, "a", NOW).await.unwrap();
+        guesses.give_back(Attempt::CodeAt, "a").await.unwrap();
+        assert_eq!(burst(&guesses, Attempt::CodeAt, "a", NOW).await, 1);
+        guesses.give_back(Attempt::CodeAt, "nobody").await.unwrap();
+        assert_eq!(burst(&guesses, Attempt::CodeAt, "nobody", NOW).await, 10);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_ahead_locks_nobody_out() {
+        let guesses = InMemory::default();
+        let year = Duration::from_secs(365 * 86_400);
+        burst(&guesses, Attempt::Code, "a", NOW.plus(year)).await;
+        let wait = guesses.take(Attempt::Code, "a", NOW).await;
+        assert_eq!(wait, Err(TooMany::Wait(Attempt::Code.policy().1)));
+    }
+
+    /// However many names there are, there are never more than there is room for, and the one that has to
+    /// wait longest is not forgotten.
+    #[tokio::test]
+    async fn its_memory_is_bounded() {
+        let guesses = InMemory::with_room(64);
+        burst(&guesses, Attempt::PasswordOf, "ada", NOW).await;
+        for number in 0..1000 {
+            guesses.take(Attempt::PasswordOf, &number.to_string(), NOW).await.unwrap();
+            assert!(guesses.full_at.lock().unwrap().len() <= 64);
+        }
+        assert!(guesses.take(Attempt::PasswordOf, "ada", NOW).await.is_err());
+    }
+}

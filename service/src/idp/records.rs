@@ -1,0 +1,57 @@
+//! What is written down beside a decision: the audit, and what a member is told.
+//!
+//! Neither holds a secret: clients, installations and connections are named by their ids.
+
+use rusqlite::{Connection, params};
+
+use crate::ids::{ClientId, MemberId};
+use crate::store::StoreError;
+use crate::time::Moment;
+
+/// Who did something.
+#[derive(Clone, Copy, Debug)]
+pub enum Actor<'a> {
+    /// A member, on a page or through a client of theirs.
+    Member(&'a MemberId),
+    /// An administrator, by name.
+    Administrator(&'a str),
+    /// The service, by a rule of its own.
+    Service,
+}
+
+/// Notes who did what.
+pub(super) fn audit(
+    connection: &Connection,
+    now: Moment,
+    actor: Actor<'_>,
+    client: &ClientId,
+    action: &str,
+    subject: &str,
+    detail: &str,
+) -> Result<(), StoreError> {
+    let actor = match actor {
+        Actor::Member(member) => format!("member:{member}"),
+        Actor::Administrator(name) => format!("administrator:{name}"),
+        Actor::Service => "service".to_owned(),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO audit (at, actor, client, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![now.millis(), actor, client, action, subject, detail])?;
+    Ok(())
+}
+
+/// Tells a member.
+pub(super) fn notice(
+    connection: &Connection,
+    now: Moment,
+    member: &MemberId,
+    kind: &str,
+    subject: &str,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT INTO notice (member, at, kind, subject) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![member, now.millis(), kind, subject])?;
+    Ok(())
+}
