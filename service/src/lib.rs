@@ -15,6 +15,7 @@
 //! | `backend` | members, areas, change sets, feeds; one decision path for every write | it reads no header but what [`Caller`] says |
 //! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
+//! | [`web`] | the member's pages: sign-in, device login, consent | it decides nothing; a form is a request to the provider or the backend |
 //! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
 //! | `sandbox` | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
 //!
@@ -34,6 +35,7 @@ pub mod relay;
 pub mod shared;
 pub mod store;
 pub mod time;
+pub mod web;
 
 pub use caller::Caller;
 pub use environment::Environment;

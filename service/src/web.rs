@@ -1,0 +1,71 @@
+//! The member's pages: plain HTML from the server, usable without a script, and without one in them.
+//!
+//! [`page`] makes every page and its headers; [`SignedIn`] is the member behind a request. Whoever
+//! changes something takes a form with the session's [`Csrf`] token in it.
+
+mod csrf;
+mod device;
+mod layout;
+mod session;
+mod sign_in;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::get;
+
+pub use csrf::Csrf;
+pub use layout::{message, page};
+pub use session::SignedIn;
+
+use crate::idp::Provider;
+use crate::idp::accounts::{PasswordError, Passwords};
+
+/// What the pages stand on. A handle: clones are the same.
+#[derive(Clone, Debug)]
+pub struct Web(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    provider: Provider,
+    passwords: Passwords,
+}
+
+impl Web {
+    /// The pages of a provider.
+    ///
+    /// # Errors
+    /// When passwords cannot be hashed as it is configured.
+    pub fn new(provider: Provider) -> Result<Self, PasswordError> {
+        let passwords = Passwords::new(&provider.config().idp, provider.environment())?;
+        Ok(Self(Arc::new(Inner { provider, passwords })))
+    }
+
+    /// The provider.
+    #[must_use]
+    pub fn provider(&self) -> &Provider {
+        &self.0.provider
+    }
+
+    /// What makes and checks hashes of passwords.
+    #[must_use]
+    pub fn passwords(&self) -> &Passwords {
+        &self.0.passwords
+    }
+}
+
+/// Sign-in, sign-out and the device page.
+pub fn router(web: Web) -> Router {
+    Router::new()
+        .route("/", get(async || Redirect::to("/device")))
+        .route("/style.css", get(style))
+        .merge(sign_in::routes())
+        .merge(device::routes())
+        .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
+        .with_state(web)
+}
+
+async fn style() -> Response {
+    layout::style().into_response()
+}
