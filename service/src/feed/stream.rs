@@ -1,0 +1,242 @@
+//! Streams: numbers, the latest change of each key, and who made it.
+
+use std::collections::BTreeMap;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::ids::{ClientId, InstallationId, MemberId};
+use crate::store::StoreError;
+use crate::time::Moment;
+
+/// The name of one ordered feed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stream(String);
+
+/// What a cursor calls a stream: the first bytes of its name's SHA-256.
+pub(super) type Tag = [u8; 6];
+
+impl Stream {
+    /// One member's entries of an area.
+    #[must_use]
+    pub fn of_member(area: &str, member: &MemberId) -> Self {
+        Self(format!("member/{area}/{member}"))
+    }
+
+    /// What all members of an area share.
+    #[must_use]
+    pub fn shared(area: &str) -> Self {
+        Self(format!("shared/{area}"))
+    }
+
+    /// What a cursor calls it.
+    #[must_use]
+    pub(super) fn tag(&self) -> Tag {
+        let mut tag = Tag::default();
+        let digest = digest(&SHA256, self.0.as_bytes());
+        for (to, from) in tag.iter_mut().zip(digest.as_ref()) {
+            *to = *from;
+        }
+        tag
+    }
+}
+
+/// By which way a change came (TYP-14, TYP-15).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The web application.
+    Web,
+    /// The platform's own mobile application (A21).
+    App,
+    /// A change of default grants, a clean-up, the deletion of an account.
+    System,
+    /// A connected client.
+    Client {
+        /// Which.
+        client: ClientId,
+        /// On which of the member's devices.
+        installation: InstallationId,
+    },
+}
+
+impl Author {
+    /// The channel's name, in the store as on the wire.
+    #[must_use]
+    pub const fn channel(&self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::App => "app",
+            Self::System => "system",
+            Self::Client { .. } => "client",
+        }
+    }
+
+    /// Client and installation, for the channel that has them.
+    #[must_use]
+    pub const fn connected(&self) -> Option<(&ClientId, &InstallationId)> {
+        match self {
+            Self::Client { client, installation } => Some((client, installation)),
+            Self::Web | Self::App | Self::System => None,
+        }
+    }
+
+    /// Whether a removal by this author is what the installation did itself (BPR-07).
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        match (self.connected(), other.connected()) {
+            (Some(one), Some(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Result<Self, StoreError>> {
+        let channel: String = row.get(first)?;
+        let connected = (row.get::<_, Option<_>>(first + 1)?, row.get::<_, Option<_>>(first + 2)?);
+        Ok(match (channel.as_str(), connected) {
+            ("web", _) => Ok(Self::Web),
+            ("app", _) => Ok(Self::App),
+            ("system", _) => Ok(Self::System),
+            ("client", (Some(client), Some(installation))) => Ok(Self::Client { client, installation }),
+            _ => Err(StoreError::Corrupt("a change of no known channel")),
+        })
+    }
+}
+
+/// What became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// The key, as the area stores it.
+    pub key: &'a str,
+    /// Whether it is gone.
+    pub gone: bool,
+}
+
+/// Where a stream is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The number of its last change.
+    pub(super) seq: u64,
+    /// Up to which number tombstones may be missing.
+    pub(super) floor: u64,
+}
+
+/// The latest change of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) seq: u64,
+    pub(super) gone: bool,
+    pub(super) removal: Removal,
+}
+
+/// When and by whom a key was changed last, most often: removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// When.
+    pub at: Moment,
+    /// By whom.
+    pub by: Author,
+}
+
+/// Gives each distinct key the next number of the stream. Of several changes of a key the last counts.
+///
+/// Belongs into the transaction of the write that it tells of.
+///
+/// # Errors
+/// What the database says.
+pub fn record<'a>(
+    connection: &Connection,
+    stream: &Stream,
+    by: &Author,
+    now: Moment,
+    changes: impl IntoIterator<Item = Change<'a>>,
+) -> Result<(), StoreError> {
+    let mut latest: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for (order, change) in changes.into_iter().enumerate() {
+        latest.insert(change.key, (order, change.gone));
+    }
+    if latest.is_empty() {
+        return Ok(());
+    }
+    let mut latest: Vec<(usize, &str, bool)> =
+        latest.into_iter().map(|(key, (order, gone))| (order, key, gone)).collect();
+    latest.sort_unstable();
+    let mut seq = head(connection, stream)?.seq;
+    let (client, installation) = by.connected().unzip();
+    let mut upsert = connection.prepare_cached(
+        "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel, client, installation) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+         ON CONFLICT (stream, key) DO UPDATE SET seq = excluded.seq, gone = excluded.gone, \
+         changed_at = excluded.changed_at, channel = excluded.channel, client = excluded.client, \
+         installation = excluded.installation",
+    )?;
+    for (_, key, gone) in latest {
+        seq += 1;
+        let at = now.millis();
+        upsert.execute(params![stream.0, key, number(seq)?, gone, at, by.channel(), client, installation])?;
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO feed_head (stream, seq) VALUES (?1, ?2) \
+             ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq",
+        )?
+        .execute(params![stream.0, number(seq)?])?;
+    Ok(())
+}
+
+/// The last removal of a key, when it is gone.
+///
+/// # Errors
+/// What the database says.
+pub fn removal(connection: &Connection, stream: &Stream, key: &str) -> Result<Option<Removal>, StoreError> {
+    let sql = "SELECT changed_at, channel, client, installation FROM feed_entry \
+               WHERE stream = ?1 AND key = ?2 AND gone = 1";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(params![stream.0, key], |row| {
+            Ok((Moment::from_millis(row.get(0)?), Author::from_row(row, 1)?))
+        })
+        .optional()?;
+    found.map(|(at, by)| Ok(Removal { at, by: by? })).transpose()
+}
+
+/// Where the stream is; at its beginning when nothing changed yet.
+pub(super) fn head(connection: &Connection, stream: &Stream) -> Result<Head, StoreError> {
+    let sql = "SELECT seq, floor FROM feed_head WHERE stream = ?1";
+    let found: Option<(i64, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row([&stream.0], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((seq, floor)) = found else { return Ok(Head::default()) };
+    Ok(Head { seq: unsigned(seq)?, floor: unsigned(floor)? })
+}
+
+/// What changed after a number, in order, at most so much.
+pub(super) fn after(
+    connection: &Connection,
+    stream: &Stream,
+    seq: u64,
+    most: usize,
+) -> Result<Vec<Entry>, StoreError> {
+    let mut rows = connection.prepare_cached(
+        "SELECT key, seq, gone, changed_at, channel, client, installation FROM feed_entry \
+         WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+    )?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = rows.query(params![stream.0, number(seq)?, most])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let removal = Removal { at: Moment::from_millis(row.get(3)?), by: Author::from_row(row, 4)?? };
+        let seq = unsigned(row.get(1)?)?;
+        entries.push(Entry { key: row.get(0)?, seq, gone: row.get(2)?, removal });
+    }
+    Ok(entries)
+}
+
+fn number(seq: u64) -> Result<i64, StoreError> {
+    i64::try_from(seq).map_err(|_| StoreError::Corrupt("a number beyond all numbers"))
+}
+
+fn unsigned(seq: i64) -> Result<u64, StoreError> {
+    u64::try_from(seq).map_err(|_| StoreError::Corrupt("a number below zero"))
+}
