@@ -14,6 +14,7 @@
 //! | `gateway` | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
 //! | `backend` | members, areas, change sets, feeds; one decision path for every write | it reads no header but what [`Caller`] says |
 //! | [`feed`] | what changed in a collection since a reader's last page: streams, cursors, tombstones | it knows no area |
+//! | [`catalogue`] | what references resolve to, in memory | it knows no member |
 //! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
 //! | [`web`] | the member's pages: sign-in, device login, consent | it decides nothing; a form is a request to the provider or the backend |
@@ -23,6 +24,7 @@
 //! Time and randomness come in through [`Environment`]; nothing else reads a clock.
 
 pub mod caller;
+pub mod catalogue;
 pub mod config;
 pub mod environment;
 pub mod feed;

@@ -1,0 +1,85 @@
+//! Names: in which forms two of them are the same.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Ignoring case, and how and how often words are kept apart.
+pub(super) fn folded(name: &str) -> String {
+    let lower: String = name.nfc().flat_map(char::to_lowercase).collect();
+    lower.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Ignoring case, punctuation and white space: letters and digits only.
+pub(super) fn canonical(name: &str) -> String {
+    name.nfc().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// Without the tags of packs that stand in brackets at either end: `Rifle [Founder Pack]`. None when
+/// there is no tag, or nothing else.
+pub(super) fn without_pack_tags(name: &str) -> Option<&str> {
+    let mut rest = name.trim();
+    while let Some(shorter) = without_one_tag(rest) {
+        rest = shorter.trim();
+    }
+    (rest.len() < name.trim().len() && !rest.is_empty()).then_some(rest)
+}
+
+fn without_one_tag(name: &str) -> Option<&str> {
+    let is_pack = |tag: &str| tag.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|w| w == "pack");
+    for (open, close) in [('[', ']'), ('(', ')'), ('{', '}')] {
+        if let Some((rest, tag)) = name.strip_suffix(close).and_then(|name| name.rsplit_once(open))
+            && is_pack(tag)
+        {
+            return Some(rest);
+        }
+        if let Some((tag, rest)) = name.strip_prefix(open).and_then(|name| name.split_once(close))
+            && is_pack(tag)
+        {
+            return Some(rest);
+        }
+    }
+    None
+}
+
+/// Without the manufacturer in front, when a word ends there: `Drake Cutlass` without `Drake`.
+pub(super) fn without_maker<'a>(name: &'a str, maker: &str) -> Option<&'a str> {
+    let name = name.trim_start();
+    let head = name.get(..maker.len()).filter(|head| head.eq_ignore_ascii_case(maker))?;
+    let rest = name.get(head.len()..)?;
+    let model = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+    (model.len() < rest.len() && !model.is_empty()).then_some(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_same_in_three_ways() {
+        assert_eq!(folded("  Sandbox\tRIFLE  "), "sandbox rifle");
+        assert_eq!(folded("E\u{301}toile"), folded("étoile"));
+        assert_eq!(canonical("F7C-M Super Hornet"), "f7cmsuperhornet");
+    }
+
+    /// RES-03: only what says that it is of a pack is stripped; other brackets tell products apart.
+    #[test]
+    fn pack_tags_are_stripped_and_nothing_else() {
+        for (name, rest) in [
+            ("Sandbox Rifle [Founder Pack]", Some("Sandbox Rifle")),
+            ("(Starter-Pack) Sandbox Rifle (PACK)", Some("Sandbox Rifle")),
+            ("Sandbox Rifle (30 cap)", None),
+            ("Sandbox Backpack (Backpacker)", None),
+            ("[Pack]", None),
+            ("Sandbox Rifle", None),
+        ] {
+            assert_eq!(without_pack_tags(name), rest, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_manufacturer_is_a_whole_word() {
+        assert_eq!(without_maker("Drake Cutlass", "drake"), Some("Cutlass"));
+        assert_eq!(without_maker("Drakeford Cutlass", "Drake"), None);
+        assert_eq!(without_maker("Drake", "Drake"), None);
+        assert_eq!(without_maker("Ærø", "Ær"), None);
+    }
+}
