@@ -12,7 +12,7 @@
 //! | module | what it is | what it is not |
 //! |---|---|---|
 //! | `gateway` | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
-//! | `backend` | members, areas, change sets, feeds; one decision path for every write | it reads no header but what [`Caller`] says |
+//! | [`backend`] | members, areas, change sets; one decision path for every write | it reads no header but what [`Caller`] says |
 //! | [`feed`] | what changed in a collection since a reader's last page: streams, cursors, tombstones | it knows no area |
 //! | [`catalogue`] | what references resolve to, in memory | it knows no member |
 //! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
@@ -23,6 +23,7 @@
 //!
 //! Time and randomness come in through [`Environment`]; nothing else reads a clock.
 
+pub mod backend;
 pub mod caller;
 pub mod catalogue;
 pub mod config;

@@ -229,7 +229,8 @@ CREATE TABLE held_batch (
     member TEXT NOT NULL,
     handoff_hash BLOB NOT NULL UNIQUE,
     operation TEXT NOT NULL,
-    installation TEXT,
+    -- Who sent it, as JSON: what the confirmation checks again.
+    caller TEXT NOT NULL,
     body BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,

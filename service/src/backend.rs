@@ -1,0 +1,178 @@
+//! The backend: members' data behind the generated server trait.
+//!
+//! Every handler goes through one door ([`admission`]): the member's checks, then switch, registry,
+//! revocation and scope once more (GW-02), in the same snapshot or transaction as what follows. Every
+//! change set of every area takes one path ([`change`]):
+//!
+//! ```text
+//! admit ─► resolve ─► load ─► decide ─► guard ─► apply ─► feed ─► journal ─► complete ─► commit
+//!          (pure)             (pure)    (pure)
+//! ```
+//!
+//! An area says how its ops resolve, what they need to know, and what they come to; it sends no
+//! answer, gives no numbers and writes no journal.
+
+mod admission;
+mod blueprints;
+mod catalogue;
+pub mod change;
+pub mod confirm;
+mod connection;
+pub mod guard;
+mod held;
+mod journal;
+mod refusal;
+
+pub use blueprints::set_defaults;
+pub use change::{Interruption, Step};
+pub use confirm::{Confirmed, Preview};
+
+use std::fmt;
+use std::sync::Arc;
+
+use contract_runtime::server::{Context, Rejection, Response};
+use exchange_api::calls::{
+    AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
+    InstallationLabelCall, ServiceDocumentCall,
+};
+use exchange_api::server::{Refusal, Service};
+use exchange_api::types::{
+    AccountCheckResponse, BlueprintPage, ChangeResult, Installation, LocationList, Problem, ResolveResponse,
+    ServiceDocument,
+};
+
+use crate::catalogue::Catalogue;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::feed;
+use crate::store::{Store, StoreError};
+
+/// All areas of the exchange, over one store.
+#[derive(Clone)]
+pub struct Backend {
+    store: Store,
+    environment: Environment,
+    config: Arc<Config>,
+    catalogue: Arc<Catalogue>,
+    interruption: Interruption,
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backend").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+/// What one round of [`Backend::sweep`] removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Tombstones older than 90 days (LIM-13).
+    pub tombstones: usize,
+    /// Cursors that were kept and not used for 90 days.
+    pub cursors: usize,
+    /// Held batches that nobody confirmed (WRT-13).
+    pub held: usize,
+    /// Whether some may be left: sweep again.
+    pub more: bool,
+}
+
+impl Backend {
+    /// Over a store, which is given what it lacks for cursors.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn new(
+        store: Store,
+        environment: Environment,
+        config: Arc<Config>,
+    ) -> Result<Self, StoreError> {
+        let random = environment.clone();
+        store.write(move |connection| feed::prepare(connection, random.random())).await?;
+        let catalogue = Arc::default();
+        Ok(Self { store, environment, config, catalogue, interruption: Interruption::default() })
+    }
+
+    /// The same, interrupted where the interruption says: for tests of what a crash leaves behind.
+    #[must_use]
+    pub fn interrupted(mut self, interruption: Interruption) -> Self {
+        self.interruption = interruption;
+        self
+    }
+
+    /// Removes what has had its time, at most so much of each kind, so that no write waits long.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn sweep(&self, most: usize) -> Result<Swept, StoreError> {
+        let now = self.environment.now();
+        let sweep = move |connection: &rusqlite::Connection| {
+            let feed::retention::Pruned { tombstones, cursors, more } =
+                feed::retention::prune(connection, now, most)?;
+            let held = held::prune(connection, now, most)?;
+            Ok(Swept { tombstones, cursors, held, more: more || held == most })
+        };
+        self.store.write(sweep).await
+    }
+}
+
+impl Service for Backend {
+    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+        Problem::reject(&rejection, refusal::correlation_id(context), context)
+    }
+
+    async fn service_document(
+        &self,
+        _: ServiceDocumentCall,
+        context: Context,
+    ) -> Result<ServiceDocument, Refusal> {
+        self.service_document_of(&context).await
+    }
+
+    async fn installation_label(
+        &self,
+        call: InstallationLabelCall,
+        context: Context,
+    ) -> Result<Installation, Refusal> {
+        self.label(call.body, &context).await
+    }
+
+    async fn account_check(
+        &self,
+        call: AccountCheckCall,
+        context: Context,
+    ) -> Result<AccountCheckResponse, Refusal> {
+        self.check_account(call.body, &context).await
+    }
+
+    async fn catalog_resolve(
+        &self,
+        call: CatalogResolveCall,
+        context: Context,
+    ) -> Result<ResolveResponse, Refusal> {
+        self.resolve(call.body, &context).await
+    }
+
+    async fn catalog_locations(
+        &self,
+        _: CatalogLocationsCall,
+        context: Context,
+    ) -> Result<LocationList, Refusal> {
+        self.locations(&context).await
+    }
+
+    async fn blueprints_read(
+        &self,
+        call: BlueprintsReadCall,
+        context: Context,
+    ) -> Result<BlueprintPage, Refusal> {
+        self.read_blueprints(call.options, &context).await
+    }
+
+    async fn blueprints_write(
+        &self,
+        call: BlueprintsWriteCall,
+        context: Context,
+    ) -> Result<ChangeResult, Refusal> {
+        self.change::<blueprints::Blueprints>(call.body, &context).await
+    }
+}

@@ -1,0 +1,99 @@
+//! The door of every handler: may this member's client do this, now (GW-02)?
+
+use contract_runtime::operation::Operation;
+use contract_runtime::server::{Context, Rejection};
+use exchange_api::refusals::PlainCode;
+use exchange_api::server::Refusal;
+use rusqlite::Connection;
+
+use super::Backend;
+use super::refusal::{Asked, Failure};
+use crate::caller::Caller;
+use crate::ids::InstallationId;
+use crate::members::{self, Member};
+use crate::registry::{self, Client, Needs, Registry};
+
+/// A caller who may go on.
+#[derive(Clone, Debug)]
+pub(crate) struct Admitted {
+    pub(crate) caller: Caller,
+    pub(crate) member: Member,
+    pub(crate) client: Client,
+    /// Looked up here when the gateway could not (SVC-03).
+    installation: Option<InstallationId>,
+}
+
+impl Admitted {
+    /// The installation, when there is one.
+    pub(crate) fn known_installation(&self) -> Option<&InstallationId> {
+        self.installation.as_ref()
+    }
+
+    /// The installation, for what cannot be done without one: a removal says whose it is (TYP-15).
+    pub(crate) fn installation(&self) -> Result<&InstallationId, Failure> {
+        self.installation.as_ref().ok_or(Failure::Refused(PlainCode::RegistryUnavailable))
+    }
+}
+
+/// The member's checks (A19), then switch, registry, key, disconnect and scope as the gateway has them.
+///
+/// # Errors
+/// The first check that fails, or the store.
+pub(crate) fn admit(
+    connection: &Connection,
+    caller: &Caller,
+    operation: &Operation,
+) -> Result<Admitted, Failure> {
+    let member = members::acting(connection, &caller.member)??;
+    let registry = Registry::read(connection)?;
+    let client = registry.admit(&caller.client)?;
+    if registry::key_is_revoked(connection, &caller.jkt)? {
+        return Err(PlainCode::InstallationRevoked.into());
+    }
+    if registry::client_is_revoked(connection, &caller.client, &caller.member, caller.auth_time)? {
+        return Err(PlainCode::ClientRevoked.into());
+    }
+    let granted = |scope: &&'static str| client.allow(&caller.scopes, Needs::Scope(scope)).is_ok();
+    if !operation.scopes.iter().any(|all| all.iter().all(granted)) {
+        return Err(PlainCode::ScopeMissing.into());
+    }
+    let installation = match &caller.installation {
+        Some(installation) => Some(installation.clone()),
+        None => registry::installation_of(connection, &caller.client, &caller.member, &caller.jkt)?,
+    };
+    Ok(Admitted { caller: caller.clone(), member, client: client.clone(), installation })
+}
+
+impl Backend {
+    /// Admits the caller and reads, both in one snapshot.
+    pub(super) async fn read<T, F>(&self, context: &Context, work: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+    {
+        let (asked, operation) = asked(context)?;
+        let caller = asked.caller.clone();
+        let read =
+            self.store.read(move |connection| work(connection, &admit(connection, &caller, operation)?));
+        read.await.map_err(|failure| asked.refuse(failure))
+    }
+
+    /// Admits the caller and writes, both in one transaction; a failure undoes the write.
+    pub(super) async fn write<T, F>(&self, context: &Context, work: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+    {
+        let (asked, operation) = asked(context)?;
+        let caller = asked.caller.clone();
+        let write =
+            self.store.write(move |connection| work(connection, &admit(connection, &caller, operation)?));
+        write.await.map_err(|failure| asked.refuse(failure))
+    }
+}
+
+/// Who asks for what.
+pub(super) fn asked(context: &Context) -> Result<(Asked, &'static Operation), Refusal> {
+    let operation = context.operation().ok_or(Rejection::Internal)?;
+    Ok((Asked::of(context)?, operation))
+}

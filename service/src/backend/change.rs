@@ -1,0 +1,324 @@
+//! Change sets: the one path that every write of every area takes (WRT rows).
+
+mod interruption;
+mod outcome;
+
+pub use interruption::{Interruption, Step};
+pub(crate) use outcome::{Extras, OpEnd, Warnings};
+
+use std::sync::Arc;
+
+use contract_runtime::server::{Answer, Context};
+use exchange_api::operations::OperationId;
+use exchange_api::refusals::PlainCode;
+use exchange_api::server::Refusal;
+use exchange_api::types::{ChangeResult, OpId};
+use exchange_api::{Contract, server};
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::admission::{Admitted, asked};
+use super::guard::{self, Removals};
+use super::journal::{self, Deed};
+use super::refusal::{Asked, Failure, written};
+use super::{Backend, held};
+use crate::catalogue::{Catalogue, Index};
+use crate::feed::{self, Author, Change, Stream};
+use crate::idempotency::{self, Completion};
+use crate::ids::MemberId;
+use crate::store::StoreError;
+use crate::time::Moment;
+
+/// For whom, how and when something is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    pub(crate) member: MemberId,
+    pub(crate) author: Author,
+    pub(crate) now: Moment,
+    /// What journal and audit call the change set.
+    pub(crate) change_set: String,
+}
+
+/// The ops of a change set, as an area reads them.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch<Op> {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) dry_run: bool,
+    /// What only a look at the contents finds: a day that there is not.
+    pub(crate) broken: bool,
+}
+
+/// What became of one entry.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Touched<E> {
+    /// Its key, as the area stores it.
+    pub(crate) key: String,
+    pub(crate) before: Option<E>,
+    pub(crate) after: Option<E>,
+    /// Whether it counts as a removal (WRT-10).
+    pub(crate) removal: bool,
+    /// Whether the member let it overrule a removal by somebody else (WRT-14).
+    pub(crate) overridden: bool,
+}
+
+/// What a batch comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Decided<E> {
+    /// One for each op.
+    pub(crate) ends: Vec<OpEnd>,
+    /// Every entry that an op changed, once.
+    pub(crate) touched: Vec<Touched<E>>,
+    pub(crate) extras: Extras,
+}
+
+/// An area whose entries change sets change.
+///
+/// `resolve` and `decide` are plain functions; `load`, `apply` and `entries` read and write the area's
+/// tables and nothing else.
+pub(crate) trait Area: Sized + Send + 'static {
+    /// Its name in journal, audit and feeds.
+    const NAME: &'static str;
+    /// Its operation.
+    const OPERATION: OperationId;
+
+    /// The body of the operation.
+    type ChangeSet: Contract + 'static;
+    /// One op of it.
+    type Op: Send + 'static;
+    /// What an op's references found.
+    type Target: Send + 'static;
+    /// What is decided on.
+    type State;
+    /// An entry as it is stored.
+    type Entry: Serialize;
+
+    /// The ops of a body.
+    fn batch(body: Self::ChangeSet) -> Batch<Self::Op>;
+
+    /// The op's own id.
+    fn op_id(op: &Self::Op) -> Option<&OpId>;
+
+    /// What each op is about (WRT-02, RES-14).
+    fn resolve(index: &Index, ops: &[Self::Op], warnings: &mut Warnings) -> Vec<Self::Target>;
+
+    /// What the decision needs to know of the store.
+    fn load(
+        connection: &Connection,
+        writer: &Writer,
+        targets: &[Self::Target],
+    ) -> Result<Self::State, StoreError>;
+
+    /// What the ops come to, in order, each as if those before it had run.
+    fn decide(
+        state: Self::State,
+        ops: &[Self::Op],
+        targets: &[Self::Target],
+        writer: &Writer,
+    ) -> Decided<Self::Entry>;
+
+    /// What a person calls the entry of a key.
+    fn name(index: &Index, key: &str) -> String;
+
+    /// How many entries the member has, for the guard.
+    fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError>;
+
+    /// Writes what was decided.
+    fn apply(
+        connection: &Connection,
+        writer: &Writer,
+        touched: &[Touched<Self::Entry>],
+    ) -> Result<(), StoreError>;
+
+    /// The stream that tells of them.
+    fn stream(member: &MemberId) -> Stream {
+        Stream::of_member(Self::NAME, member)
+    }
+}
+
+/// A batch whose references are resolved.
+pub(super) struct Resolved<A: Area> {
+    batch: Batch<A::Op>,
+    index: Arc<Index>,
+    targets: Vec<A::Target>,
+    unknown: Warnings,
+    warnings: Warnings,
+}
+
+impl<A: Area> Resolved<A> {
+    /// Resolves with the index that is at hand, beside the store.
+    pub(super) fn of(body: A::ChangeSet, index: Arc<Index>) -> Self {
+        let unknown = Warnings::unknown_fields(body.undeclared(Warnings::MOST));
+        let batch = A::batch(body);
+        let mut warnings = unknown.clone();
+        let targets = A::resolve(&index, &batch.ops, &mut warnings);
+        Self { batch, index, targets, unknown, warnings }
+    }
+
+    /// Decides; resolves anew first, should the catalogue have changed meanwhile.
+    pub(super) fn decide(
+        &mut self,
+        connection: &Connection,
+        catalogue: &Catalogue,
+        writer: &Writer,
+    ) -> Result<Decided<A::Entry>, StoreError> {
+        let index = catalogue.at(connection)?;
+        if !Arc::ptr_eq(&index, &self.index) {
+            self.warnings = self.unknown.clone();
+            self.targets = A::resolve(&index, &self.batch.ops, &mut self.warnings);
+            self.index = index;
+        }
+        let state = A::load(connection, writer, &self.targets)?;
+        Ok(A::decide(state, &self.batch.ops, &self.targets, writer))
+    }
+
+    /// The index that decided.
+    pub(super) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// What the client is told (WRT-05, WRT-06).
+    pub(super) fn result(self, decided: Decided<A::Entry>, dry_run: bool) -> ChangeResult {
+        let ops = self.batch.ops.iter().map(A::op_id).zip(decided.ends);
+        outcome::result(ops, dry_run, self.warnings, decided.extras)
+    }
+}
+
+/// Applies what was decided, tells the feed, and writes it down; all within the caller's transaction.
+pub(super) fn carry_out<A: Area>(
+    connection: &Connection,
+    writer: &Writer,
+    client_name: &str,
+    touched: &[Touched<A::Entry>],
+    interruption: &Interruption,
+) -> Result<(), StoreError> {
+    if touched.is_empty() {
+        return Ok(());
+    }
+    A::apply(connection, writer, touched)?;
+    interruption.at(Step::Applied)?;
+    let changes = touched.iter().map(|touched| Change { key: &touched.key, gone: touched.after.is_none() });
+    feed::record(connection, &A::stream(&writer.member), &writer.author, writer.now, changes)?;
+    interruption.at(Step::Told)?;
+    journal::record(connection, writer, A::NAME, touched)?;
+    let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
+    let detail = format!("{client_name}: {} written, {} removed", there.len(), gone.len());
+    let action = format!("{}.write", A::NAME);
+    let deed = Deed { action: &action, subject: &writer.change_set, detail: &detail };
+    journal::audit(connection, writer, deed)?;
+    interruption.at(Step::WrittenDown)
+}
+
+impl Backend {
+    /// A change set of a connected client: decided, and unless it is a dry run or held, carried out; the
+    /// answer's bytes are kept for a repetition in the same transaction.
+    pub(super) async fn change<A: Area>(
+        &self,
+        body: A::ChangeSet,
+        context: &Context,
+    ) -> Result<ChangeResult, Refusal> {
+        let mut resolved = Resolved::<A>::of(body, self.catalogue.latest());
+        let (asked, _) = asked(context)?;
+        let path = Path { backend: self.clone(), asked, body: context.body().clone() };
+        let answer = self.write(context, move |connection, admitted| {
+            path.interrupted(Step::Admitted)?;
+            let came = path.answer(connection, admitted, &mut resolved)?;
+            let answer = path.finish(resolved, came)?;
+            match idempotency::complete(
+                connection,
+                &admitted.caller,
+                &answer,
+                path.backend.environment.now(),
+            )? {
+                Completion::Stored | Completion::NotStored => {}
+                // Another attempt decides: this one never was.
+                Completion::Lost => return Err(PlainCode::IdempotencyInProgress.into()),
+            }
+            path.interrupted(Step::Completed)?;
+            Ok(answer)
+        });
+        Err(server::Refusal::written(answer.await?))
+    }
+}
+
+/// A write on its way.
+struct Path {
+    backend: Backend,
+    asked: Asked,
+    body: bytes::Bytes,
+}
+
+/// What a write comes to before it is written as an answer.
+enum Came<E> {
+    To(Decided<E>),
+    Answer(Answer),
+}
+
+impl Path {
+    fn interrupted(&self, step: Step) -> Result<(), StoreError> {
+        self.backend.interruption.at(step)
+    }
+
+    fn answer<A: Area>(
+        &self,
+        connection: &Connection,
+        admitted: &Admitted,
+        resolved: &mut Resolved<A>,
+    ) -> Result<Came<A::Entry>, Failure> {
+        if resolved.batch.broken {
+            return Ok(Came::Answer(self.asked.refused(PlainCode::SchemaInvalid)?));
+        }
+        let writer = self.writer(admitted)?;
+        let decided = resolved.decide(connection, &self.backend.catalogue, &writer)?;
+        self.interrupted(Step::Decided)?;
+        if resolved.batch.dry_run {
+            return Ok(Came::To(decided));
+        }
+        if self.is_too_much::<A>(connection, admitted, &writer, &decided)? {
+            let held = held::hold(connection, &self.backend, admitted, A::OPERATION, &self.body)?;
+            return Ok(Came::Answer(self.asked.held(held)?));
+        }
+        let name = &admitted.client.name;
+        carry_out::<A>(connection, &writer, name, &decided.touched, &self.backend.interruption)?;
+        Ok(Came::To(decided))
+    }
+
+    fn finish<A: Area>(&self, resolved: Resolved<A>, came: Came<A::Entry>) -> Result<Answer, Failure> {
+        match came {
+            Came::Answer(answer) => Ok(answer),
+            Came::To(decided) => {
+                let dry_run = resolved.batch.dry_run;
+                written(&resolved.result(decided, dry_run), "application/json")
+            }
+        }
+    }
+
+    fn writer(&self, admitted: &Admitted) -> Result<Writer, Failure> {
+        let installation = admitted.installation()?.clone();
+        let Admitted { caller, member, .. } = admitted;
+        Ok(Writer {
+            member: member.id.clone(),
+            author: Author::Client { client: caller.client.clone(), installation },
+            now: self.backend.environment.now(),
+            change_set: self.backend.environment.token::<16>().map_err(StoreError::from)?,
+        })
+    }
+
+    /// Whether the member has to confirm it (WRT-10).
+    fn is_too_much<A: Area>(
+        &self,
+        connection: &Connection,
+        admitted: &Admitted,
+        writer: &Writer,
+        decided: &Decided<A::Entry>,
+    ) -> Result<bool, StoreError> {
+        let batch = decided.touched.iter().filter(|touched| touched.removal).count() as u64;
+        if batch == 0 {
+            return Ok(false);
+        }
+        let rule = &self.backend.config.guard;
+        let since = writer.now.minus(rule.window());
+        let window = guard::removed(connection, &writer.member, A::NAME, &admitted.caller.client, since)?;
+        let entries = A::entries(connection, &writer.member)?;
+        Ok(rule.holds(Removals { batch, window, entries }))
+    }
+}

@@ -1,0 +1,240 @@
+//! The confirmation of a held batch by the signed-in member (WRT-13, WEB-08).
+//!
+//! Opening it shows what the batch would do and consumes nothing. Confirming checks the client again and
+//! applies the batch once, without the guard, as the installation's own write; discarding drops it.
+
+use std::fmt;
+
+use exchange_api::Contract as _;
+use exchange_api::operations::OperationId;
+use exchange_api::refusals::PlainCode;
+use exchange_api::types::ChangeResult;
+use maud::{Markup, html};
+use rusqlite::Connection;
+
+use super::Backend;
+use super::admission::admit;
+use super::blueprints::Blueprints;
+use super::change::{Area, Resolved, Writer, carry_out};
+use super::held::{self, Held};
+use super::journal::{self, Deed};
+use super::refusal::Failure;
+use crate::feed::Author;
+use crate::ids::MemberId;
+use crate::store::StoreError;
+use crate::time::Moment;
+
+/// Removals that a page names; of the others it says how many they are.
+const NAMED: usize = 50;
+
+/// What a held batch would do now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preview {
+    /// The registered name of the client that sent it.
+    pub client: String,
+    /// The area: `blueprints`.
+    pub area: &'static str,
+    /// What it would remove, by name; the first 50.
+    pub removed: Vec<String>,
+    /// What it would remove beside those.
+    pub more_removed: usize,
+    /// Entries that it would write.
+    pub written: usize,
+    /// What its ops would come to.
+    pub result: ChangeResult,
+    /// Until when it waits.
+    pub expires_at: Moment,
+}
+
+/// What came of a confirmation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Confirmed {
+    /// It is applied.
+    Applied(ChangeResult),
+    /// It is not applied, since the client may not do this any more; it waits on.
+    Refused(PlainCode),
+    /// There is no such batch: confirmed or discarded before, replaced by a newer one, or too old.
+    Gone,
+}
+
+/// A one-time handoff, as it stood in the link. Never shown.
+#[derive(Clone)]
+pub struct Handoff(String);
+
+impl Handoff {
+    /// From the last segment of the link's path.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Handoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handoff([secret])")
+    }
+}
+
+impl Backend {
+    /// What a held batch would do, decided as in a dry run; none when there is no such batch.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn preview(&self, member: &MemberId, handoff: &Handoff) -> Result<Option<Preview>, StoreError> {
+        let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
+        let now = self.environment.now();
+        self.store
+            .read(move |connection| {
+                let Some(held) = held::find(connection, &member, &handoff.0, now)? else { return Ok(None) };
+                match held.operation.parse() {
+                    Ok(OperationId::BlueprintsWrite) => {
+                        preview::<Blueprints>(connection, &backend, held, now)
+                    }
+                    _ => Err(StoreError::Corrupt("a held batch of no area")),
+                }
+            })
+            .await
+    }
+
+    /// Applies a held batch, once.
+    ///
+    /// # Errors
+    /// What the store says; nothing is applied then, and the batch waits on.
+    pub async fn confirm(&self, member: &MemberId, handoff: &Handoff) -> Result<Confirmed, StoreError> {
+        let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
+        let now = self.environment.now();
+        let confirmed = self.store.write(move |connection| {
+            let Some(held) = held::find(connection, &member, &handoff.0, now)? else {
+                return Ok(Confirmed::Gone);
+            };
+            held::drop_it(connection, &handoff.0)?;
+            match held.operation.parse() {
+                Ok(OperationId::BlueprintsWrite) => confirm::<Blueprints>(connection, &backend, held, now),
+                _ => Err(StoreError::Corrupt("a held batch of no area").into()),
+            }
+        });
+        match confirmed.await {
+            Ok(confirmed) => Ok(confirmed),
+            Err(Failure::Refused(code)) => Ok(Confirmed::Refused(code)),
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+
+    /// Drops a held batch; says whether there was one.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn discard(&self, member: &MemberId, handoff: &Handoff) -> Result<bool, StoreError> {
+        let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
+        let now = self.environment.now();
+        self.store
+            .write(move |connection| {
+                let Some(held) = held::find(connection, &member, &handoff.0, now)? else { return Ok(false) };
+                held::drop_it(connection, &handoff.0)?;
+                let writer = writer(&backend, &held, now)?;
+                let detail = "dropped by the member, nothing was applied";
+                let deed = Deed { action: "held-batch.discard", subject: &held.operation, detail };
+                journal::audit(connection, &writer, deed)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+fn writer(backend: &Backend, held: &Held, now: Moment) -> Result<Writer, StoreError> {
+    let corrupt = StoreError::Corrupt("a held batch without its installation");
+    let installation = held.caller.installation.clone().ok_or(corrupt)?;
+    Ok(Writer {
+        member: held.caller.member.clone(),
+        author: Author::Client { client: held.caller.client.clone(), installation },
+        now,
+        change_set: backend.environment.token::<16>()?,
+    })
+}
+
+fn resolved<A: Area>(backend: &Backend, held: &Held) -> Result<Resolved<A>, StoreError> {
+    // It was valid when it was held.
+    let body = A::ChangeSet::parse_valid(&held.body);
+    let body = body.map_err(|_| StoreError::Corrupt("a held batch that is no change set"))?;
+    Ok(Resolved::of(body, backend.catalogue.latest()))
+}
+
+fn preview<A: Area>(
+    connection: &Connection,
+    backend: &Backend,
+    held: Held,
+    now: Moment,
+) -> Result<Option<Preview>, StoreError> {
+    let writer = writer(backend, &held, now)?;
+    let mut resolved = resolved::<A>(backend, &held)?;
+    let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+    let registry = crate::registry::Registry::read(connection)?;
+    let client = registry.clients.get(&held.caller.client).map(|client| client.name.clone());
+    let name = |key: &str| A::name(resolved.index(), key);
+    let (removed, written): (Vec<_>, Vec<_>) =
+        decided.touched.iter().partition(|touched| touched.after.is_none());
+    let named: Vec<String> = removed.iter().take(NAMED).map(|touched| name(&touched.key)).collect();
+    let (more_removed, written) = (removed.len() - named.len(), written.len());
+    Ok(Some(Preview {
+        client: client.unwrap_or_else(|| held.caller.client.to_string()),
+        area: A::NAME,
+        removed: named,
+        more_removed,
+        written,
+        result: resolved.result(decided, true),
+        expires_at: held.expires_at,
+    }))
+}
+
+fn confirm<A: Area>(
+    connection: &Connection,
+    backend: &Backend,
+    held: Held,
+    now: Moment,
+) -> Result<Confirmed, Failure> {
+    // Switch, client, scope and disconnects may have changed since.
+    let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
+    let writer = writer(backend, &held, now)?;
+    let mut resolved = resolved::<A>(backend, &held)?;
+    let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+    carry_out::<A>(connection, &writer, &admitted.client.name, &decided.touched, &backend.interruption)?;
+    let detail = format!("{}: confirmed by the member", admitted.client.name);
+    let deed = Deed { action: "held-batch.confirm", subject: &writer.change_set, detail: &detail };
+    journal::audit(connection, &writer, deed)?;
+    Ok(Confirmed::Applied(resolved.result(decided, false)))
+}
+
+/// The page's contents: what the batch would do, and the two ways out.
+///
+/// `hidden` are the fields that the page's form has to carry: its token against forged requests.
+#[must_use]
+pub fn markup(preview: &Preview, hidden: &Markup) -> Markup {
+    let Preview { client, area, removed, more_removed, written, result, expires_at } = preview;
+    html! {
+        p { strong { (client) } " wants to remove more of your " (area) " than usual." }
+        dl {
+            dt { "removed" } dd { (removed.len() + more_removed) }
+            dt { "added or changed" } dd { (written) }
+            dt { "not applied" } dd { (result.not_applied) }
+        }
+        @if !removed.is_empty() {
+            h2 { "Would be removed" }
+            ul { @for name in removed { li { (name) } } }
+            @if *more_removed > 0 { p { "… and " (more_removed) " more." } }
+        }
+        p { "Nothing has been changed yet. The request waits until " time datetime=(expires_at) { (expires_at) } "." }
+        form method="post" {
+            (hidden)
+            button type="submit" name="decision" value="confirm" { "Apply these changes" }
+            button type="submit" name="decision" value="discard" { "Discard them" }
+        }
+    }
+}
+
+/// The page's contents when there is nothing to confirm.
+#[must_use]
+pub fn markup_of_nothing() -> Markup {
+    html! {
+        p { "There is nothing to confirm here: the request was confirmed or discarded before, replaced by a newer one, or it is older than it may be." }
+    }
+}

@@ -1,0 +1,113 @@
+//! The service document, the label of an installation, the account check (SVC rows).
+
+use contract_runtime::server::Context;
+use contract_runtime::{Map, Nullable};
+use exchange_api::refusals::PlainCode;
+use exchange_api::scopes::Scope;
+use exchange_api::server::Refusal;
+use exchange_api::types::{
+    AccountCheckRequest, AccountCheckResponse, AccountCheckResult, Installation, InstallationId,
+    InstallationLabel, LabelledInstallation, ServiceDocument, ServiceLimits, Timestamp,
+};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::Backend;
+use super::admission::Admitted;
+use super::refusal::Failure;
+use crate::store::StoreError;
+use crate::time::Moment;
+
+/// The version of the interface (CON-10).
+const API_VERSION: &str = "1.0";
+/// Most ops of a change set (SVC-04).
+const BATCH_MAX_OPS: i64 = 500;
+
+impl Backend {
+    pub(super) async fn service_document_of(&self, context: &Context) -> Result<ServiceDocument, Refusal> {
+        let docs_url = self.config.docs_url.clone();
+        self.read(context, move |_, admitted| document(admitted, docs_url)).await
+    }
+
+    pub(super) async fn label(
+        &self,
+        body: LabelledInstallation,
+        context: &Context,
+    ) -> Result<Installation, Refusal> {
+        // What breaks the rule only now broke it for nobody who checked before sending (SVC-10).
+        let label: String = body.label.as_str().nfc().collect();
+        let label = InstallationLabel::new(label).map_err(|_| PlainCode::SchemaInvalid);
+        self.write(context, move |connection, admitted| set_label(connection, admitted, label?)).await
+    }
+
+    pub(super) async fn check_account(
+        &self,
+        body: AccountCheckRequest,
+        context: &Context,
+    ) -> Result<AccountCheckResponse, Refusal> {
+        self.read(context, move |_, admitted| {
+            let result = match &admitted.member.handle {
+                None => AccountCheckResult::UnknownValue,
+                Some(handle) if handle.eq_ignore_ascii_case(body.handle.as_str()) => {
+                    AccountCheckResult::Match
+                }
+                Some(_) => AccountCheckResult::Mismatch,
+            };
+            Ok(AccountCheckResponse { result, extra: Map::new() })
+        })
+        .await
+    }
+}
+
+fn document(admitted: &Admitted, docs_url: String) -> Result<ServiceDocument, Failure> {
+    let Admitted { client, caller, .. } = admitted;
+    let granted = client.granted(&caller.scopes);
+    let capabilities = granted.into_iter().map(Scope::from).filter(Scope::is_known).collect();
+    let installation_id = admitted.known_installation().map(|id| shown_id(id.as_str())).transpose()?;
+    let limits = ServiceLimits {
+        batch_max_ops: BATCH_MAX_OPS,
+        requests_per_minute: client.requests_per_minute.map(i64::from),
+        writes_per_day: client.writes_per_day.map(i64::from),
+        extra: Map::new(),
+    };
+    Ok(ServiceDocument {
+        api_version: API_VERSION.to_owned(),
+        capabilities,
+        installation_id,
+        limits,
+        deprecations: Vec::new(),
+        docs_url,
+        min_client_version: client.min_version.clone().map_or(Nullable::Null, Nullable::Value),
+        extra: Map::new(),
+    })
+}
+
+fn set_label(
+    connection: &Connection,
+    admitted: &Admitted,
+    label: InstallationLabel,
+) -> Result<Installation, Failure> {
+    let id = admitted.installation()?;
+    let sql = "UPDATE installation SET label = ?2 WHERE id = ?1 RETURNING first_seen, last_seen";
+    let seen: Option<(i64, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row(params![id, label.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (first, last) = seen.ok_or(Failure::Refused(PlainCode::RegistryUnavailable))?;
+    Ok(Installation {
+        label,
+        installation_id: shown_id(id.as_str())?,
+        first_seen_at: timestamp(Moment::from_millis(first))?,
+        last_seen_at: timestamp(Moment::from_millis(last))?,
+        extra: Map::new(),
+    })
+}
+
+fn shown_id(id: &str) -> Result<InstallationId, StoreError> {
+    InstallationId::new(id).map_err(|_| StoreError::Corrupt("an installation's id"))
+}
+
+/// A moment as answers have it (CON-06).
+pub(super) fn timestamp(moment: Moment) -> Result<Timestamp, StoreError> {
+    Timestamp::new(moment.to_string()).map_err(|_| StoreError::Corrupt("a moment before or after all years"))
+}

@@ -1,0 +1,121 @@
+//! What the backend refuses, as answers.
+
+use contract_runtime::server::{Answer, Context, HeaderValue, Rejection, StatusCode};
+use exchange_api::refusals::PlainCode;
+use exchange_api::server::Refusal;
+use exchange_api::types::{ConfirmationUrl, CorrelationId, Problem};
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+
+use crate::caller::Caller;
+use crate::feed::PageError;
+use crate::store::StoreError;
+
+/// Why a handler has no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The exchange refuses.
+    Refused(PlainCode),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<PlainCode> for Failure {
+    fn from(code: PlainCode) -> Self {
+        Self::Refused(code)
+    }
+}
+
+impl From<PageError> for Failure {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Expired => Self::Refused(PlainCode::CursorExpired),
+            PageError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// Who asked, and how an answer names the request.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) caller: Caller,
+    correlation_id: CorrelationId,
+    path: String,
+}
+
+impl Asked {
+    /// From what the gateway left in the context.
+    ///
+    /// # Errors
+    /// When nobody put a caller there: such a call did not come through the gateway.
+    pub(crate) fn of(context: &Context) -> Result<Self, Refusal> {
+        let caller: Caller = context.extension().ok_or(Rejection::Internal)?;
+        let path = context.uri().path().to_owned();
+        Ok(Self { caller, correlation_id: correlation_id(context), path })
+    }
+
+    /// The answer to a failure; what the store says goes to the log, not to the caller.
+    pub(crate) fn refuse(&self, failure: Failure) -> Refusal {
+        let code = match failure {
+            Failure::Refused(code) => code,
+            Failure::Store(error) => {
+                tracing::error!(correlation_id = %self.correlation_id, %error, "the store failed");
+                code_of(&error)
+            }
+        };
+        Problem::refuse(code, self.correlation_id.clone(), &self.path)
+    }
+
+    /// A refusal as it is sent, where it is one to keep for a repetition.
+    pub(crate) fn refused(&self, code: PlainCode) -> Result<Answer, Failure> {
+        written_refusal(&Problem::refuse(code, self.correlation_id.clone(), &self.path))
+    }
+
+    /// The answer to a batch that waits for the member (WRT-10).
+    pub(crate) fn held(&self, link: ConfirmationUrl) -> Result<Answer, Failure> {
+        written_refusal(&Problem::refuse_until_confirmed(link, self.correlation_id.clone(), &self.path))
+    }
+}
+
+fn written_refusal(refusal: &Refusal) -> Result<Answer, Failure> {
+    let refused = refusal.refused().ok_or(PlainCode::InternalError)?;
+    let mut answer = written(&refused.body, "application/problem+json")?;
+    answer.status = refused.status;
+    answer.headers.extend(refused.headers.clone());
+    Ok(answer)
+}
+
+/// An answer of status 200, as it is sent.
+pub(crate) fn written<T: Serialize>(body: &T, media_type: &'static str) -> Result<Answer, Failure> {
+    let body = serde_json::to_vec(body).map_err(|_| PlainCode::InternalError)?;
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static(media_type))].into_iter().collect();
+    Ok(Answer { status: StatusCode::OK, headers, body: body.into() })
+}
+
+fn code_of(error: &StoreError) -> PlainCode {
+    match error {
+        StoreError::Corrupt(_) | StoreError::Panicked => PlainCode::InternalError,
+        // Nothing is lost and it may be over in a minute (A9).
+        _ => PlainCode::ServiceUnavailable,
+    }
+}
+
+/// The id that the gateway gave the request.
+pub(crate) fn correlation_id(context: &Context) -> CorrelationId {
+    let caller: Option<Caller> = context.extension();
+    let own = caller.and_then(|caller| CorrelationId::new(caller.correlation_id).ok());
+    own.or_else(|| CorrelationId::new("unknown").ok())
+        .unwrap_or_else(|| unreachable!("a constant that is valid"))
+}

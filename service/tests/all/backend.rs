@@ -1,0 +1,281 @@
+//! The backend behind the generated trait, without a gateway: callers are put into the context.
+
+mod blueprints;
+mod bounds;
+mod catalogue;
+mod connection;
+mod cursors;
+mod held;
+mod model;
+mod paths;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use contract_runtime::server::{Endpoints, HeaderMap, RouterOptions};
+use dpop_bound::SystemRandom;
+use exchange_api::operations::TABLE;
+use exchange_api::scopes::Scope;
+use exchange_api::server::endpoints;
+use exchange_service::backend::{Backend, set_defaults};
+use exchange_service::caller::Caller;
+use exchange_service::catalogue::contents::{Alias, Contents, Kind, NewEntry, NewLocation, replace};
+use exchange_service::config::Config;
+use exchange_service::environment::Environment;
+use exchange_service::ids::{InstallationId, MemberId};
+use exchange_service::store::{Options, Place, Store, StoreError};
+use exchange_service::time::{Clock as _, Moment, MovedClock};
+use serde_json::{Value, json};
+
+use crate::kit::JUDGE;
+
+const DAY: Duration = Duration::from_secs(86_400);
+const WRITE: &str = "/exchange/v1/me/blueprints/changes";
+const READ: &str = "/exchange/v1/me/blueprints";
+
+/// A backend over a small world: member `m-1` with two installations of client `c-1` and one of
+/// `c-2`, member `m-2`, and some who may not call.
+struct Bench {
+    endpoints: Endpoints<Backend>,
+    store: Store,
+    clock: MovedClock,
+}
+
+/// What came back.
+#[derive(Debug)]
+struct Answered {
+    status: u16,
+    headers: HeaderMap,
+    bytes: Vec<u8>,
+    body: Value,
+}
+
+impl Answered {
+    fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_else(|| panic!("no refusal: {}", self.body))
+    }
+
+    /// `result` and `reason` of each op that was not applied, by its index.
+    fn outcomes(&self) -> Vec<(u64, String)> {
+        let list = self.body["results"].as_array().unwrap_or_else(|| panic!("no result: {}", self.body));
+        let one = |one: &Value| {
+            let text = |name: &str| one[name].as_str().unwrap_or("-").to_owned();
+            (one["index"].as_u64().expect("an index"), format!("{} {}", text("result"), text("reason")))
+        };
+        list.iter().map(one).collect()
+    }
+
+    fn counts(&self) -> (u64, u64, u64) {
+        let count =
+            |name: &str| self.body[name].as_u64().unwrap_or_else(|| panic!("no result: {}", self.body));
+        (count("applied"), count("unchanged"), count("notApplied"))
+    }
+}
+
+fn products() -> Vec<&'static str> {
+    vec!["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS", "BP_CORE", "BP_FLASK", "BP_LAMP"]
+}
+
+fn contents() -> Contents {
+    let product =
+        |id: &str| NewEntry::new(Kind::Blueprint, id, format!("Sandbox {}", &id[3..].to_lowercase()));
+    let mut entries: Vec<NewEntry> = products().into_iter().map(product).collect();
+    entries.push(NewEntry::new(Kind::Blueprint, format!("BP_{}", "LONG_".repeat(40)), "n".repeat(300)));
+    entries.extend((0..600).map(|number| {
+        NewEntry::new(Kind::Blueprint, format!("BP_MANY_{number:03}"), format!("Many {number:03}"))
+    }));
+    let locations = vec![
+        NewLocation { id: "l-2".into(), name: "Station".into(), city: None, station: Some(7), hidden: false },
+        NewLocation { id: "l-1".into(), name: "City".into(), city: Some(1), station: Some(2), hidden: false },
+        NewLocation { id: "l-3".into(), name: "Cellar".into(), city: Some(9), station: None, hidden: true },
+        NewLocation { id: "l-4".into(), name: "Meadow".into(), city: None, station: None, hidden: false },
+    ];
+    let alias = Alias { kind: Kind::Blueprint, alias: "The Gun".into(), id: "BP_RIFLE".into() };
+    Contents { entries, aliases: vec![alias], locations }
+}
+
+const SEED: &str = "
+    INSERT INTO setting (name, value) VALUES ('exchange', 'on'), ('terms', '2');
+    INSERT INTO member (id, name, handle, state, has_role, terms, created_at) VALUES
+        ('m-1', 'One', 'Sandbox_Member', 'active', 1, '2', 0), ('m-2', 'Two', NULL, 'active', 1, '2', 0),
+        ('m-pending', 'P', NULL, 'pending', 1, '2', 0), ('m-roleless', 'R', NULL, 'active', 0, '2', 0),
+        ('m-disabled', 'D', NULL, 'disabled', 1, '2', 0), ('m-terms', 'T', NULL, 'active', 1, '1', 0);
+    INSERT INTO client (id, name, state, created_at) VALUES
+        ('c-1', 'First client', 'active', 0), ('c-2', 'Second client', 'active', 0),
+        ('c-off', 'Suspended', 'suspended', 0);
+    INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES
+        ('i-1', 'c-1', 'm-1', 'jkt-1', 1000, 2000), ('i-2', 'c-1', 'm-1', 'jkt-2', 1000, 2000),
+        ('i-3', 'c-2', 'm-1', 'jkt-3', 1000, 2000), ('i-4', 'c-1', 'm-2', 'jkt-4', 1000, 2000);";
+
+impl Bench {
+    async fn new() -> Self {
+        Self::with(Config::default(), |backend| backend).await
+    }
+
+    /// With a guard that never holds anything.
+    async fn unguarded() -> Self {
+        let mut config = Config::default();
+        config.guard.removals = u32::MAX;
+        config.guard.removals_of_share = u32::MAX;
+        Self::with(config, |backend| backend).await
+    }
+
+    async fn with(config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
+        let store = Store::open(&Options::new(Place::Memory)).expect("a store");
+        let clock = MovedClock::standing(Moment::from_secs(1_790_000_000));
+        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
+        let backend = Backend::new(store.clone(), environment, Arc::new(config)).await.expect("a backend");
+        let now = clock.now();
+        store
+            .write(move |connection| {
+                connection.execute_batch(SEED)?;
+                for client in ["c-1", "c-2", "c-off"] {
+                    for scope in Scope::ALL {
+                        let sql = "INSERT INTO client_scope (client, scope) VALUES (?1, ?2)";
+                        connection.execute(sql, [client, scope.as_str()])?;
+                    }
+                }
+                replace(connection, &SystemRandom, &contents())?;
+                set_defaults(connection, ["BP_CORE", "BP_LAMP"], now)
+            })
+            .await
+            .expect("a seed");
+        let endpoints = endpoints(Arc::new(change(backend)), RouterOptions::default());
+        Self { endpoints, store, clock }
+    }
+
+    fn backend(&self) -> &Backend {
+        self.endpoints.service()
+    }
+
+    async fn send(&self, caller: &Caller, method: &str, uri: &str, body: Option<&Value>) -> Answered {
+        let mut request = http::Request::builder().method(method).uri(uri).extension(caller.clone());
+        if body.is_some() {
+            request =
+                request.header("Content-Type", "application/json").header("Idempotency-Key", "key-0001");
+        }
+        let sent = body.map(Value::to_string).unwrap_or_default();
+        let request = request.body(Body::from(sent)).expect("a request");
+        let path = uri.split('?').next().expect("a path");
+        let operation = TABLE.all().iter().find(|one| one.method == method && one.path == path);
+        let id = operation.expect("an operation").id;
+        let response = self.endpoints.serve(request).await;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body").to_vec();
+        let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
+        if let Some(body) = body {
+            JUDGE.request(id, body);
+        }
+        JUDGE.answer(id, status, &answer);
+        Answered { status, headers, bytes, body: answer }
+    }
+
+    async fn get(&self, caller: &Caller, uri: &str) -> Answered {
+        self.send(caller, "GET", uri, None).await
+    }
+
+    async fn post(&self, caller: &Caller, uri: &str, body: Value) -> Answered {
+        self.send(caller, "POST", uri, Some(&body)).await
+    }
+
+    /// A change set of blueprints.
+    async fn change(&self, caller: &Caller, ops: Vec<Value>) -> Answered {
+        self.post(caller, WRITE, json!({ "ops": ops })).await
+    }
+
+    /// The key of every blueprint, and whether it is default, from a snapshot.
+    async fn held(&self, caller: &Caller) -> Vec<(String, bool)> {
+        let page = self.get(caller, &format!("{READ}?limit=1000")).await;
+        let one = |item: &Value| {
+            (item["key"].as_str().expect("a key").to_owned(), item["isDefault"].as_bool().expect("a flag"))
+        };
+        page.body["items"].as_array().expect("items").iter().map(one).collect()
+    }
+
+    async fn sql(&self, sql: impl Into<String>) {
+        let sql = sql.into();
+        self.store
+            .write(move |connection| Ok::<(), StoreError>(connection.execute_batch(&sql)?))
+            .await
+            .expect("a write");
+    }
+
+    async fn defaults(&self, products: Vec<&'static str>) {
+        let now = self.clock.now();
+        self.store.write(move |connection| set_defaults(connection, products, now)).await.expect("defaults");
+    }
+
+    /// One text of every row that the query gives.
+    async fn rows(&self, sql: impl Into<String>) -> Vec<String> {
+        let sql = sql.into();
+        let read = self.store.read(move |connection| {
+            let mut rows = connection.prepare(&sql)?;
+            let columns = rows.column_count();
+            let row = |row: &rusqlite::Row<'_>| {
+                let value = |at| Ok(format!("{:?}", row.get::<_, rusqlite::types::Value>(at)?));
+                Ok((0..columns).map(value).collect::<rusqlite::Result<Vec<_>>>()?.join(" "))
+            };
+            let rows = rows.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok::<_, StoreError>(rows)
+        });
+        read.await.expect("a read")
+    }
+
+    /// Everything that is stored.
+    async fn everything(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for table in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").await {
+            let name = table.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
+            all.extend(self.rows(format!("SELECT '{name}', * FROM {name}")).await);
+        }
+        all
+    }
+}
+
+fn caller(client: &str, member: &str, installation: &str, jkt: &str) -> Caller {
+    let scopes: BTreeSet<String> = Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect();
+    Caller {
+        member: MemberId::new(member),
+        client: client.into(),
+        installation: Some(InstallationId::new(installation)),
+        jkt: jkt.to_owned(),
+        scopes,
+        auth_time: Moment::from_secs(1_789_990_000),
+        correlation_id: "c-1".to_owned(),
+        claim: None,
+    }
+}
+
+/// Member one's first installation.
+fn first() -> Caller {
+    caller("c-1", "m-1", "i-1", "jkt-1")
+}
+
+/// Another installation of the same client.
+fn second() -> Caller {
+    caller("c-1", "m-1", "i-2", "jkt-2")
+}
+
+/// Another client of the same member.
+fn other_client() -> Caller {
+    caller("c-2", "m-1", "i-3", "jkt-3")
+}
+
+/// Another member.
+fn other_member() -> Caller {
+    caller("c-1", "m-2", "i-4", "jkt-4")
+}
+
+fn add(key: &str) -> Value {
+    json!({ "op": "add", "ref": { "bt": key } })
+}
+
+fn add_anyway(key: &str) -> Value {
+    json!({ "op": "add", "ref": { "bt": key }, "override": true })
+}
+
+fn remove(key: &str) -> Value {
+    json!({ "op": "remove", "key": key })
+}

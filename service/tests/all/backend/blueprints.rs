@@ -1,0 +1,227 @@
+//! Blueprints: what ops come to, and what the member's pages show of it.
+
+use super::*;
+
+async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
+    let shown = format!("{ops:?}");
+    let count = ops.len() as u64;
+    let answered = bench.change(caller, ops).await;
+    let outcomes: Vec<String> =
+        answered.outcomes().into_iter().map(|(index, outcome)| format!("{index} {outcome}")).collect();
+    assert_eq!(outcomes, expected, "{shown}");
+    let (applied, unchanged, not_applied) = answered.counts();
+    assert_eq!(applied + unchanged + not_applied, count);
+    assert_eq!(unchanged + not_applied, outcomes.len() as u64);
+}
+
+/// The feed's next page, and where it goes on.
+async fn page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
+    let uri = if cursor.is_empty() { READ.to_owned() } else { format!("{READ}?cursor={cursor}") };
+    let page = bench.get(caller, &uri).await.body;
+    *cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
+    assert_eq!(page["hasMore"], false);
+    let list = |name: &str| page[name].as_array().expect("a list").clone();
+    (list("items"), list("removed"))
+}
+
+/// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: what an added blueprint looks like; a client's
+/// `default` is `other`.
+#[tokio::test]
+async fn an_added_blueprint_is_shown_as_it_was_added() {
+    let bench = Bench::new().await;
+    let ops = vec![
+        json!({ "op": "add", "ref": { "name": "the gun" }, "acquiredAt": "2026-09-01t10:00:00.1234+00:00",
+                "provenance": { "source": "log", "observedAt": "2026-09-02T00:00:00Z" } }),
+        json!({ "op": "add", "ref": { "bt": "BP_KNIFE" }, "provenance": { "source": "default" } }),
+        add("BP_FLASK"),
+    ];
+    check(&bench, &first(), ops, &[]).await;
+    let (items, removed) = page(&bench, &first(), &mut String::new()).await;
+    let item =
+        |key: &str, name: &str| json!({ "key": key, "ref": { "bt": key, "name": name }, "isDefault": false });
+    let with = |mut item: Value, name: &str, value: Value| {
+        item[name] = value;
+        item
+    };
+    let source = |source: &str| json!({ "source": source });
+    let core = with(item("BP_CORE", "Sandbox core"), "isDefault", json!(true));
+    let lamp = with(item("BP_LAMP", "Sandbox lamp"), "isDefault", json!(true));
+    let rifle = with(item("BP_RIFLE", "Sandbox rifle"), "acquiredAt", json!("2026-09-01T10:00:00.123Z"));
+    let expected = [
+        with(core, "provenance", source("default")),
+        item("BP_FLASK", "Sandbox flask"),
+        with(item("BP_KNIFE", "Sandbox knife"), "provenance", source("other")),
+        with(lamp, "provenance", source("default")),
+        with(rifle, "provenance", source("log")),
+    ];
+    assert_eq!((items, removed), (expected.to_vec(), vec![]));
+    assert_eq!(bench.held(&other_member()).await.len(), 2, "nobody else's");
+}
+
+/// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: every outcome, and each op as if the
+/// earlier ones had run.
+#[tokio::test]
+async fn ops_are_decided_in_order() {
+    let bench = Bench::new().await;
+    check(
+        &bench,
+        &first(),
+        vec![
+            json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "opId": "o-0" }),
+            add("BP_RIFLE"),
+            add("BP_CORE"),
+            remove("BP_CORE"),
+            remove("BP_HELMET"),
+            remove("BP_UNHEARD_OF"),
+            remove(&format!("h:{}", "0".repeat(64))),
+            add("BP_UNHEARD_OF"),
+            json!({ "op": "add", "ref": { "name": "Sandbox rifel" } }),
+            json!({ "op": "remove", "key": "BP_RIFLE", "ref": { "bt": "BP_CORE" } }),
+            remove("BP_RIFLE"),
+            add("BP_RIFLE"),
+            json!({ "op": "remove", "ref": { "name": "sandbox RIFLE" } }),
+        ],
+        &[
+            "1 unchanged -",
+            "2 unchanged -",
+            "3 rejected DEFAULT_NOT_REMOVABLE",
+            "4 unchanged -",
+            "5 unchanged -",
+            "6 unmatched UNMATCHED",
+            "7 unmatched UNMATCHED",
+            "8 ambiguous AMBIGUOUS",
+            "10 unchanged -",
+        ],
+    )
+    .await;
+    assert_eq!(bench.held(&first()).await, [("BP_CORE".to_owned(), true), ("BP_LAMP".to_owned(), true)]);
+    let answered =
+        bench.change(&first(), vec![json!({ "op": "remove", "key": "BP_ARMS", "opId": "mine" })]).await;
+    let expected = json!([{ "index": 0, "opId": "mine", "result": "unchanged" }]);
+    assert_eq!(answered.body["results"], expected, "an unchanged op has its id and no reason");
+}
+
+/// BPR-06, BPR-07, WRT-14, TYP-15: who removed it decides who may add it again without asking.
+#[tokio::test]
+async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
+    let bench = Bench::new().await;
+    let refused = &["0 rejected REMOVED_ELSEWHERE"][..];
+    for by in [second(), other_client()] {
+        check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
+        check(&bench, &by, vec![remove("BP_RIFLE")], &[]).await;
+        check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
+        assert_eq!(bench.held(&first()).await.len(), 2, "it stays absent");
+        check(&bench, &by, vec![add("BP_RIFLE")], &[]).await;
+        check(&bench, &by, vec![remove("BP_RIFLE")], &[]).await;
+        check(&bench, &first(), vec![add_anyway("BP_RIFLE")], &[]).await;
+        check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE"), remove("BP_RIFLE")], &[]).await;
+    }
+    let overridden = bench.rows("SELECT client, installation FROM journal WHERE override = 1").await;
+    assert_eq!(overridden, ["Text(\"c-1\") Text(\"i-1\")"; 2], "the override is recorded");
+    // Channels without a client ask as well.
+    for channel in ["web", "app", "system"] {
+        bench
+            .sql(format!(
+                "UPDATE feed_entry SET channel = '{channel}', client = NULL, installation = NULL \
+                 WHERE key = 'BP_RIFLE'"
+            ))
+            .await;
+        check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
+    }
+    bench.clock.advance(90 * DAY);
+    check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
+    bench.clock.advance(Duration::from_millis(1));
+    check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
+}
+
+/// BPR-10, TYP-14, TYP-16, FED-04, FED-10: the feed has each change once, removals with their author.
+#[tokio::test]
+async fn the_feed_tells_of_every_change_once() {
+    let bench = Bench::new().await;
+    let mut cursor = String::new();
+    assert_eq!(page(&bench, &first(), &mut cursor).await.0.len(), 2);
+    assert_eq!(page(&bench, &first(), &mut cursor).await, (vec![], vec![]));
+    check(&bench, &first(), vec![add("BP_RIFLE"), add("BP_KNIFE"), remove("BP_KNIFE"), add("BP_ARMS")], &[])
+        .await;
+    bench.clock.advance(Duration::from_secs(1));
+    check(&bench, &other_client(), vec![remove("BP_ARMS"), remove("BP_LEGS")], &["1 unchanged -"]).await;
+    bench.defaults(vec!["BP_CORE", "BP_FLASK"]).await;
+    let (items, removed) = page(&bench, &first(), &mut cursor).await;
+    let keys: Vec<&str> = items.iter().map(|item| item["key"].as_str().expect("a text")).collect();
+    assert_eq!(keys, ["BP_RIFLE", "BP_FLASK"]);
+    assert_eq!(items[1]["isDefault"], true);
+    let client = |client: &str, installation: &str| json!({ "channel": "client", "clientId": client, "installationId": installation });
+    let expected = [
+        json!({ "key": "BP_KNIFE", "removedAt": "2026-09-21T14:13:20Z", "removedBy": client("c-1", "i-1") }),
+        json!({ "key": "BP_ARMS", "removedAt": "2026-09-21T14:13:21Z", "removedBy": client("c-2", "i-3") }),
+        json!({ "key": "BP_LAMP", "removedAt": "2026-09-21T14:13:21Z", "removedBy": { "channel": "system" } }),
+    ];
+    assert_eq!(removed, expected);
+    assert_eq!(page(&bench, &first(), &mut cursor).await, (vec![], vec![]), "the cursor is at the present");
+}
+
+/// BPR-03, BPR-10: a grant that ends leaves what the member holds beside it, and asks before it comes
+/// back where it did not; whoever joined later never had it.
+#[tokio::test]
+async fn a_default_grant_that_ends_is_a_removal_by_the_system() {
+    let bench = Bench::new().await;
+    check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
+    bench.clock.advance(DAY);
+    bench.defaults(vec!["BP_RIFLE", "BP_KNIFE"]).await;
+    check(&bench, &first(), vec![remove("BP_RIFLE")], &["0 rejected DEFAULT_NOT_REMOVABLE"]).await;
+    let mut cursor = String::new();
+    page(&bench, &first(), &mut cursor).await;
+    bench.clock.advance(DAY);
+    bench.defaults(vec![]).await;
+    let (items, removed) = page(&bench, &first(), &mut cursor).await;
+    assert_eq!((&items[0]["key"], &items[0]["isDefault"]), (&json!("BP_RIFLE"), &json!(false)));
+    assert_eq!((removed.len(), &removed[0]["key"]), (1, &json!("BP_KNIFE")));
+    check(&bench, &first(), vec![add("BP_KNIFE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
+    // Removed by the installation itself, after the grant had ended.
+    bench.clock.advance(DAY);
+    check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE")], &[]).await;
+    let joined = bench.clock.now().millis();
+    bench.sql(format!("UPDATE member SET created_at = {joined} WHERE id = 'm-2'")).await;
+    check(&bench, &other_member(), vec![add("BP_KNIFE")], &[]).await;
+}
+
+/// BPR-02, LIM-29, A33: a key of more than 128 characters is shown, and taken, by its hash; a name is cut.
+#[tokio::test]
+async fn a_long_key_is_shown_by_its_hash() {
+    let bench = Bench::new().await;
+    let id = format!("BP_{}", "LONG_".repeat(40));
+    let key = exchange_service::catalogue::shown_key(&id);
+    assert_eq!(key.len(), 66);
+    let mut cursor = String::new();
+    page(&bench, &first(), &mut cursor).await;
+    check(&bench, &first(), vec![add(&key)], &[]).await;
+    let (items, _) = page(&bench, &first(), &mut cursor).await;
+    assert_eq!((&items[0]["key"], &items[0]["ref"]["bt"]), (&json!(key), &json!(key)));
+    assert_eq!(items[0]["ref"]["name"], "n".repeat(200));
+    // The catalogue loses it, the member does not.
+    let contents = Contents::default();
+    bench
+        .store
+        .write(move |connection| replace(connection, &SystemRandom, &contents))
+        .await
+        .expect("contents");
+    check(&bench, &first(), vec![remove(&key), remove(&key)], &["1 unchanged -"]).await;
+    let (_, removed) = page(&bench, &first(), &mut cursor).await;
+    assert_eq!(removed[0]["key"], key);
+}
+
+/// CON-06: a day that there is not is refused by content, without errors, and the refusal is kept.
+#[tokio::test]
+async fn a_day_that_there_is_not_is_refused() {
+    let bench = Bench::new().await;
+    for op in [
+        json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" }),
+        json!({ "op": "add", "ref": { "bt": "BP_RIFLE" },
+                "provenance": { "source": "log", "observedAt": "2025-02-29T00:00:00Z" } }),
+    ] {
+        let refused = bench.change(&first(), vec![add("BP_KNIFE"), op]).await;
+        assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"));
+        assert_eq!(refused.body.get("errors"), None);
+    }
+    assert_eq!(bench.held(&first()).await.len(), 2, "not even the ops that were in order");
+}

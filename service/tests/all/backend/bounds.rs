@@ -1,0 +1,136 @@
+//! Sizes: ops of a set, entries of a page, warnings.
+
+use super::*;
+
+/// WRT-01, LIM-01, WRT-05, WRT-07, CON-08, CON-11, RES-14: 500 ops in one transaction; undeclared fields
+/// and useless keys are named, 50 of them.
+#[tokio::test]
+async fn a_set_of_five_hundred_ops_is_written_whole() {
+    let bench = Bench::new().await;
+    let ops: Vec<Value> = (0..500)
+        .map(|number| {
+            let key = format!("BP_MANY_{number:03}");
+            let name = format!("many {number:03}");
+            match number {
+                0 => json!({ "op": "add", "ref": { "bt": key }, "ours": 1 }),
+                _ => json!({ "op": "add", "ref": { "locKey": "nothing", "name": name } }),
+            }
+        })
+        .collect();
+    let answered = bench.change(&first(), ops).await;
+    assert_eq!(answered.counts(), (500, 0, 0));
+    assert_eq!(answered.body.get("cursor"), None);
+    let warnings = answered.body["warnings"].as_array().expect("warnings");
+    assert_eq!(warnings.len(), 50);
+    assert_eq!(warnings[0], json!({ "pointer": "/ops/0/ours", "code": "UNKNOWN_FIELD" }));
+    assert_eq!(warnings[1], json!({ "pointer": "/ops/1/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }));
+    assert_eq!(bench.held(&first()).await.len(), 502);
+    let head = "SELECT seq FROM feed_head WHERE stream = 'member/blueprints/m-1'";
+    assert_eq!(bench.rows(head).await, ["Integer(500)"]);
+    assert_eq!(
+        bench.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
+        ["Integer(1) Integer(500)"]
+    );
+}
+
+/// FED-01, LIM-14, FED-02, FED-03, TYP-13: 500 entries without a limit, as many as asked for with one, none
+/// twice and none missing; anything else is refused at `/limit`.
+#[tokio::test]
+async fn a_page_has_as_many_entries_as_asked_for() {
+    let bench = Bench::new().await;
+    for part in [0..300, 300..600] {
+        let ops = part.map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
+        assert_eq!(bench.change(&first(), ops).await.counts(), (300, 0, 0));
+    }
+    let page = bench.get(&first(), READ).await.body;
+    assert_eq!((page["items"].as_array().expect("a list").len(), &page["hasMore"]), (500, &json!(true)));
+    for limit in [1, 7, 301, 602, 1000] {
+        let (mut keys, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = bench.get(&first(), &format!("{READ}?limit={limit}{cursor}")).await.body;
+            let items = page["items"].as_array().expect("a list");
+            assert!(items.len() <= limit && page["removed"] == json!([]));
+            keys.extend(items.iter().map(|item| item["key"].as_str().expect("a text").to_owned()));
+            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+            if page["hasMore"] == false {
+                break;
+            }
+            assert_eq!(items.len(), limit);
+        }
+        let distinct: BTreeSet<&String> = keys.iter().collect();
+        assert_eq!((keys.len(), distinct.len()), (602, 602), "{limit}");
+    }
+    for limit in ["0", "1001", "x", "-1", "1.5", ""] {
+        let refused = bench.get(&first(), &format!("{READ}?limit={limit}")).await;
+        assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"), "{limit}");
+        assert_eq!(refused.body["errors"][0]["pointer"], "/limit", "{limit}");
+    }
+}
+
+/// FED-04: a feed page is cut at the limit too, and the next one goes on over all streams.
+#[tokio::test]
+async fn a_feed_page_is_cut_at_the_limit() {
+    let bench = Bench::unguarded().await;
+    let start = bench.get(&first(), READ).await.body["nextCursor"].as_str().expect("a text").to_owned();
+    bench.change(&first(), products().into_iter().map(add).collect()).await;
+    bench.defaults(vec!["BP_RIFLE", "BP_KNIFE", "BP_MANY_001"]).await;
+    for limit in 1..=12 {
+        let (mut keys, mut cursor) = (Vec::new(), start.clone());
+        loop {
+            let page = bench.get(&first(), &format!("{READ}?limit={limit}&cursor={cursor}")).await.body;
+            let list = |name: &str| page[name].as_array().expect("a list").clone();
+            let told: Vec<Value> = [list("items"), list("removed")].concat();
+            assert!(told.len() <= limit);
+            keys.extend(told.iter().map(|told| told["key"].as_str().expect("a text").to_owned()));
+            cursor = page["nextCursor"].as_str().expect("a text").to_owned();
+            if page["hasMore"] == false {
+                break;
+            }
+            assert!(!told.is_empty(), "a page that waits for more has something");
+        }
+        let distinct: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
+        let expected = [
+            "BP_ARMS",
+            "BP_CORE",
+            "BP_FLASK",
+            "BP_HELMET",
+            "BP_KNIFE",
+            "BP_LAMP",
+            "BP_LEGS",
+            "BP_MANY_001",
+            "BP_RIFLE",
+        ];
+        assert_eq!(distinct.into_iter().collect::<Vec<_>>(), expected, "{limit}");
+    }
+}
+
+/// WRT-10, LIM-21: 25 removals in the window pass and the 26th is held; five are held when they are more
+/// than a fifth. The window moves on.
+#[tokio::test]
+async fn the_guard_counts_a_rolling_day() {
+    let bench = Bench::new().await;
+    let many = |range: std::ops::Range<usize>, op: fn(&str) -> Value| -> Vec<Value> {
+        range.map(|number| op(&format!("BP_MANY_{number:03}"))).collect()
+    };
+    assert_eq!(bench.change(&first(), many(0..300, add)).await.counts(), (300, 0, 0));
+    assert_eq!(bench.change(&first(), many(0..20, remove)).await.status, 200);
+    bench.clock.advance(DAY - Duration::from_millis(1));
+    assert_eq!(bench.change(&second(), many(20..25, remove)).await.status, 200, "of all its installations");
+    assert_eq!(
+        bench.change(&first(), many(25..26, remove)).await.code(),
+        "MASS_CHANGE_CONFIRMATION_REQUIRED"
+    );
+    assert_eq!(bench.change(&other_client(), many(25..30, remove)).await.status, 200, "another client's");
+    let again = bench.change(&first(), [many(30..31, remove), many(30..31, add)].concat()).await;
+    assert_eq!(again.status, 200, "nothing is lost in the end");
+    bench.clock.advance(Duration::from_millis(1));
+    assert_eq!(bench.change(&first(), many(31..51, remove)).await.status, 200, "20 of the 25 are a day old");
+    // Member two has two default blueprints and these.
+    for (held, removed, status) in [(22, 5, 409), (23, 5, 200)] {
+        let bench = Bench::new().await;
+        bench.change(&other_member(), many(0..held, add)).await;
+        assert_eq!(bench.change(&other_member(), many(0..4, remove)).await.status, 200);
+        let last = bench.change(&other_member(), many(4..removed, remove)).await;
+        assert_eq!(last.status, status, "{removed} of {held} and 2");
+    }
+}

@@ -1,0 +1,308 @@
+//! Resolution, kind by kind, and the locations.
+
+use super::*;
+
+const RESOLVE: &str = "/exchange/v1/catalog/resolve";
+
+/// A catalogue in which every field of every kind means something.
+async fn bench() -> Bench {
+    let bench = Bench::new().await;
+    let entry = |kind, id: &str, name: &str| NewEntry::new(kind, id, name);
+    let guid = |last: u8| Some(format!("00000000-0000-0000-0000-0000000000{last:02x}"));
+    let rifle = NewEntry {
+        sc_record: Some("BP_CRAFT_RIFLE".into()),
+        wiki_guid: guid(1),
+        game_guid: guid(2),
+        output_guid: guid(3),
+        uex_id: Some(11),
+        loc_key: Some("item_Name_Rifle".into()),
+        ..entry(Kind::Blueprint, "rifle", "Sandbox Rifle")
+    };
+    let twin = NewEntry {
+        sc_record: Some("bp_craft_twin".into()),
+        output_guid: guid(3),
+        uex_id: Some(11),
+        ..entry(Kind::Blueprint, "twin", "Sandbox Twin")
+    };
+    let other = NewEntry {
+        sc_record: Some("BP_CRAFT_TWIN".into()),
+        ..entry(Kind::Blueprint, "other", "Sandbox Other")
+    };
+    let long = entry(Kind::Blueprint, &"P".repeat(129), "Long");
+    let item = NewEntry {
+        sc_record: Some("item_rifle".into()),
+        game_guid: guid(4),
+        ..entry(Kind::Item, "i", "Rifle")
+    };
+    let ore =
+        NewEntry { loc_key: Some("ore_name".into()), ..entry(Kind::Material, "ore", "Quanta-Ore (Raw)") };
+    let metal = entry(Kind::Material, "metal", "Quanta Metal");
+    let ship = |id: &str, name: &str, maker: &str| NewEntry {
+        facts: json!({ "manufacturer": maker }),
+        ..entry(Kind::ShipType, id, name)
+    };
+    let ships = [ship("hauler", "Drake F7C-M Hauler", "Drake"), ship("miner", "Miner", "Argo")];
+    let alias = |kind, alias: &str, id: &str| Alias { kind, alias: alias.into(), id: id.into() };
+    let aliases = vec![
+        alias(Kind::Blueprint, "The Gun", "rifle"),
+        alias(Kind::Material, "Quantum Dust", "ore"),
+        alias(Kind::ShipType, "The Truck", "hauler"),
+    ];
+    let mut entries = vec![rifle, twin, other, long, item, ore, metal];
+    entries.extend(ships);
+    entries.extend((0..12).map(|n| entry(Kind::Blueprint, &format!("same-{n:02}"), "Same Name")));
+    let contents = Contents { entries, aliases, locations: contents().locations };
+    bench
+        .store
+        .write(move |connection| replace(connection, &SystemRandom, &contents))
+        .await
+        .expect("contents");
+    bench
+}
+
+/// What each reference comes to: `=key`, `?key,key` or `-`, and whether its `locKey` was of no use.
+async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
+    let answered = bench.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
+    let warned: Vec<&str> = answered.body["warnings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["pointer"].as_str().expect("a text"))
+        .collect();
+    let key = |entry: &Value| entry["bt"].as_str().expect("a text").to_owned();
+    let one = |(index, result): (usize, &Value)| {
+        assert_eq!(result["index"], index);
+        let found = match result["status"].as_str().expect("a text") {
+            "resolved" => format!("={}", key(&result["ref"])),
+            "ambiguous" => {
+                let keys: Vec<String> =
+                    result["candidates"].as_array().expect("a list").iter().map(key).collect();
+                format!("?{}", keys.join(","))
+            }
+            _ => "-".to_owned(),
+        };
+        let warned = warned.contains(&format!("/refs/{index}/locKey").as_str());
+        if warned { format!("{found} !") } else { found }
+    };
+    answered.body["results"].as_array().expect("a list").iter().enumerate().map(one).collect()
+}
+
+async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
+    let refs = cases.iter().map(|(reference, _)| reference.clone()).collect();
+    let found = resolve(bench, kind, refs).await;
+    for ((reference, expected), found) in cases.iter().zip(found) {
+        assert_eq!(&found, expected, "{kind} {reference}");
+    }
+}
+
+/// RES-03, TYP-01, TYP-02: what each field of a blueprint's reference is matched against.
+#[tokio::test]
+async fn blueprints_are_found_by_every_field() {
+    let bench = bench().await;
+    let long = exchange_service::catalogue::shown_key(&"P".repeat(129));
+    let same: Vec<String> = (0..10).map(|n| format!("same-{n:02}")).collect();
+    check(
+        &bench,
+        "BLUEPRINT",
+        &[
+            (json!({ "bt": "rifle" }), "=rifle"),
+            (json!({ "bt": long }), &format!("={long}")),
+            (json!({ "bt": "RIFLE" }), "-"),
+            (json!({ "scRecord": "bp_CRAFT_rifle" }), "=rifle"),
+            (json!({ "scRecord": "BP_craft_twin" }), "?other,twin"),
+            (json!({ "scGuid": "00000000-0000-0000-0000-000000000001" }), "=rifle"),
+            (json!({ "scGuid": "00000000-0000-0000-0000-000000000002" }), "=rifle"),
+            (json!({ "scGuid": "00000000-0000-0000-0000-000000000003" }), "?rifle,twin"),
+            (json!({ "uexId": 11 }), "?rifle,twin"),
+            (json!({ "uexId": 12 }), "-"),
+            (json!({ "locKey": "ITEM_NAME_RIFLE" }), "=rifle"),
+            (json!({ "name": " sandbox  RIFLE" }), "=rifle"),
+            (json!({ "name": "the gun" }), "=rifle"),
+            (json!({ "name": "Sandbox Rifle [Founder Pack]" }), "=rifle"),
+            (json!({ "name": "the gun (Starter Pack)" }), "=rifle"),
+            (json!({ "name": "Sandbox Rifel" }), "?rifle"),
+            (json!({ "name": "Same Name" }), &format!("?{}", same.join(","))),
+            (json!({ "name": "Nothing like it", "nameLocale": "de" }), "-"),
+        ],
+    )
+    .await;
+}
+
+/// RES-04: an item's name is exact, ignoring case; nothing is guessed.
+#[tokio::test]
+async fn items_are_never_guessed() {
+    let bench = bench().await;
+    check(
+        &bench,
+        "ITEM",
+        &[
+            (json!({ "scRecord": "ITEM_RIFLE" }), "=i"),
+            (json!({ "scGuid": "00000000-0000-0000-0000-000000000004" }), "=i"),
+            (json!({ "name": "rifle" }), "=i"),
+            (json!({ "name": "Rifles" }), "-"),
+            (json!({ "bt": "rifle" }), "-"),
+        ],
+    )
+    .await;
+}
+
+/// RES-05: exact, canonical, alias, fuzzy.
+#[tokio::test]
+async fn materials_have_a_canonical_name() {
+    let bench = bench().await;
+    check(
+        &bench,
+        "MATERIAL",
+        &[
+            (json!({ "name": "quanta-ore (raw)" }), "=ore"),
+            (json!({ "name": "QuantaOre Raw" }), "=ore"),
+            (json!({ "name": "quantum dust" }), "=ore"),
+            (json!({ "name": "Quanta Metall" }), "?metal"),
+            (json!({ "locKey": "Ore_Name" }), "=ore"),
+            (json!({ "name": "---" }), "-"),
+        ],
+    )
+    .await;
+}
+
+/// RES-06: case and punctuation do not count, nor does the manufacturer; aliases are not for ships.
+#[tokio::test]
+async fn ship_types_are_found_without_their_manufacturer() {
+    let bench = bench().await;
+    check(
+        &bench,
+        "SHIP_TYPE",
+        &[
+            (json!({ "name": "drake f7cm hauler" }), "=hauler"),
+            (json!({ "name": "F7C-M Hauler" }), "=hauler"),
+            (json!({ "name": "Argo Miner" }), "=miner"),
+            (json!({ "name": "Drake Miner" }), "=miner"),
+            (json!({ "name": "F7C-M Haulre" }), "?hauler"),
+            (json!({ "name": "The Truck" }), "-"),
+        ],
+    )
+    .await;
+}
+
+/// RES-07, RES-08, RES-09, A25: keys before names, one before several, a guess last.
+#[tokio::test]
+async fn the_first_field_that_finds_one_entry_decides() {
+    let bench = bench().await;
+    let guid = "00000000-0000-0000-0000-000000000003";
+    check(
+        &bench,
+        "BLUEPRINT",
+        &[
+            (json!({ "bt": "twin", "scRecord": "BP_CRAFT_RIFLE", "name": "Sandbox Rifle" }), "=twin"),
+            (json!({ "bt": "gone", "scRecord": "BP_CRAFT_RIFLE" }), "=rifle"),
+            (json!({ "scRecord": "BP_CRAFT_TWIN", "locKey": "item_name_rifle" }), "=rifle"),
+            (json!({ "scRecord": "BP_CRAFT_TWIN", "scGuid": guid, "name": "Sandbox Twin" }), "=twin"),
+            (json!({ "scRecord": "BP_CRAFT_TWIN", "scGuid": guid }), "?other,twin"),
+            (json!({ "scGuid": guid, "name": "Same Name" }), "?rifle,twin"),
+            (json!({ "scGuid": guid, "name": "Sandbox Othr" }), "?rifle,twin"),
+            (json!({ "uexId": 99, "name": "Sandbox Othr" }), "?other"),
+        ],
+    )
+    .await;
+}
+
+/// RES-10: a `locKey` beside which no key found exactly one entry is warned of, whatever the name finds.
+#[tokio::test]
+async fn a_useless_loc_key_is_warned_of() {
+    let bench = bench().await;
+    check(
+        &bench,
+        "BLUEPRINT",
+        &[
+            (json!({ "locKey": "nothing", "name": "Sandbox Rifle" }), "=rifle !"),
+            (json!({ "locKey": "nothing" }), "- !"),
+            (json!({ "locKey": "nothing", "uexId": 11 }), "?rifle,twin !"),
+            (json!({ "locKey": "nothing", "bt": "rifle" }), "=rifle"),
+            (json!({ "locKey": "item_name_rifle", "name": "Sandbox Twin" }), "=rifle"),
+        ],
+    )
+    .await;
+}
+
+/// RES-01, RES-11, RES-12, LIM-15, CON-08: 500 references, results in their order, at most 50 warnings;
+/// an undeclared field is one of them.
+#[tokio::test]
+async fn five_hundred_references_have_fifty_warnings() {
+    let bench = bench().await;
+    let mut refs = vec![json!({ "locKey": "nothing", "name": "Sandbox Riffle of another kind" }); 500];
+    refs[1] = json!({ "bt": "rifle", "note": "mine" });
+    let answered = bench.post(&first(), RESOLVE, json!({ "kind": "BLUEPRINT", "refs": refs })).await;
+    assert_eq!(answered.body["results"].as_array().expect("a list").len(), 500);
+    let warnings = answered.body["warnings"].as_array().expect("a list");
+    assert_eq!(warnings.len(), 50);
+    assert_eq!(warnings[0], json!({ "pointer": "/refs/1/note", "code": "UNKNOWN_FIELD" }));
+    assert_eq!(warnings[1], json!({ "pointer": "/refs/0/locKey", "code": "LOC_KEY_UNRESOLVED" }));
+}
+
+/// RES-02, A23: any one exchange scope is enough; a token with none, or with none that is granted, is not.
+#[tokio::test]
+async fn any_exchange_scope_is_enough() {
+    let bench = bench().await;
+    let mut caller = first();
+    let body = json!({ "kind": "ITEM", "refs": [{ "name": "Rifle" }] });
+    for scope in Scope::ALL {
+        caller.scopes = BTreeSet::from([scope.as_str().to_owned()]);
+        assert_eq!(bench.post(&caller, RESOLVE, body.clone()).await.status, 200, "{scope}");
+    }
+    bench.sql("DELETE FROM client_scope WHERE scope = 'exchange.demand.read'").await;
+    for scope in ["exchange.demand.read", "offline_access"] {
+        caller.scopes = BTreeSet::from([scope.to_owned()]);
+        assert_eq!(bench.post(&caller, RESOLVE, body.clone()).await.code(), "SCOPE_MISSING");
+    }
+}
+
+/// RES-15: what is not hidden, ordered by name, a city's link before a station's.
+#[tokio::test]
+async fn locations_are_listed_by_name() {
+    let bench = bench().await;
+    let listed = bench.get(&first(), "/exchange/v1/catalog/locations").await.body;
+    let expected = json!({ "items": [
+        { "name": "City", "uex": { "kind": "CITY", "id": 1 } },
+        { "name": "Meadow" },
+        { "name": "Station", "uex": { "kind": "SPACE_STATION", "id": 7 } },
+    ] });
+    assert_eq!(listed, expected);
+}
+
+/// TYP-08, TYP-09: by the link, any of a location's two; then by the exact name of one that is not hidden.
+#[tokio::test]
+async fn a_location_is_found_by_link_then_by_name() {
+    let bench = bench().await;
+    let catalogue = exchange_service::catalogue::Catalogue::default();
+    let index = bench.store.read(move |connection| catalogue.at(connection)).await.expect("an index");
+    for (reference, expected) in [
+        (json!({ "uex": { "kind": "CITY", "id": 1 } }), Some("l-1")),
+        (json!({ "uex": { "kind": "SPACE_STATION", "id": 2 }, "name": "Meadow" }), Some("l-1")),
+        (json!({ "uex": { "kind": "CITY", "id": 7 }, "name": "Meadow" }), Some("l-4")),
+        (json!({ "uex": { "kind": "MOON", "id": 1 }, "name": "Station" }), Some("l-2")),
+        (json!({ "uex": { "kind": "CITY", "id": 9 } }), None),
+        (json!({ "name": "Cellar" }), None),
+        (json!({ "name": "meadow" }), None),
+        (json!({ "name": "Meadow" }), Some("l-4")),
+    ] {
+        let read = exchange_api::Contract::parse(reference.to_string().as_bytes()).expect("a reference");
+        let found = index.places().find(&read).map(|place| place.id.as_str());
+        assert_eq!(found, expected, "{reference}");
+    }
+}
+
+/// The index follows the tables: what is put there is found by the next request.
+#[tokio::test]
+async fn the_index_follows_the_tables() {
+    let bench = bench().await;
+    let refs = || vec![json!({ "name": "Sandbox Rifle" }), json!({ "name": "Newcomer" })];
+    assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["=rifle", "-"]);
+    let contents =
+        Contents { entries: vec![NewEntry::new(Kind::Blueprint, "new", "Newcomer")], ..Contents::default() };
+    bench
+        .store
+        .write(move |connection| replace(connection, &SystemRandom, &contents))
+        .await
+        .expect("contents");
+    assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["-", "=new"]);
+}

@@ -1,0 +1,165 @@
+//! The door of every handler, the service document, the label, the account check.
+
+use super::*;
+
+const DOCUMENT: &str = "/exchange/v1";
+const LABEL: &str = "/exchange/v1/me/installation";
+const CHECK: &str = "/exchange/v1/me/account-check";
+
+/// GW-02, A19, ERR-11, ERR-14, ERR-15, ERR-17, ERR-18, ERR-19, ERR-20, ERR-39: the backend repeats every
+/// check, in order, with the gateway's codes, on whatever route.
+#[tokio::test]
+async fn every_check_is_repeated() {
+    let bench = Bench::new().await;
+    let with = |change: fn(&mut Caller)| {
+        let mut caller = first();
+        change(&mut caller);
+        caller
+    };
+    let cases: [(&str, Caller, u16, &str); 9] = [
+        ("", with(|caller| caller.member = "m-none".into()), 403, "ACTING_MEMBER_REFUSED"),
+        ("", with(|caller| caller.member = "m-disabled".into()), 403, "ACTING_MEMBER_REFUSED"),
+        ("", with(|caller| caller.member = "m-pending".into()), 403, "PENDING_APPROVAL"),
+        ("", with(|caller| caller.member = "m-roleless".into()), 403, "NO_ROLE"),
+        ("", with(|caller| caller.member = "m-terms".into()), 403, "TERMS_NOT_ACCEPTED"),
+        ("", with(|caller| caller.client = "c-none".into()), 403, "CLIENT_NOT_ALLOWED"),
+        ("", with(|caller| caller.client = "c-off".into()), 403, "CLIENT_SUSPENDED"),
+        (
+            "",
+            with(|caller| caller.scopes = BTreeSet::from(["offline_access".to_owned()])),
+            403,
+            "SCOPE_MISSING",
+        ),
+        ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", first(), 503, "EXCHANGE_DISABLED"),
+    ];
+    for (sql, caller, status, code) in cases {
+        bench.sql(sql).await;
+        let body = json!({ "ops": [add("BP_RIFLE")] });
+        for answered in [
+            bench.get(&caller, DOCUMENT).await,
+            bench.get(&caller, READ).await,
+            bench.get(&caller, "/exchange/v1/catalog/locations").await,
+            bench.post(&caller, WRITE, body).await,
+        ] {
+            assert_eq!((answered.status, answered.code()), (status, code));
+            assert_eq!(answered.body["correlationId"], "c-1");
+        }
+    }
+    bench.sql("UPDATE setting SET value = 'on' WHERE name = 'exchange'").await;
+    assert_eq!(bench.held(&first()).await.len(), 2, "nothing was written");
+}
+
+/// SVC-06, ERR-12, ERR-13: what was disconnected a moment ago gets the gateway's refusal, no document.
+#[tokio::test]
+async fn what_was_disconnected_gets_no_document() {
+    let bench = Bench::new().await;
+    bench.sql("UPDATE installation SET revoked_at = 1 WHERE id = 'i-2'").await;
+    let refused = bench.get(&second(), DOCUMENT).await;
+    assert_eq!((refused.status, refused.code()), (401, "INSTALLATION_REVOKED"));
+    assert_eq!(bench.get(&first(), DOCUMENT).await.status, 200);
+    let at = first().auth_time.millis();
+    bench
+        .sql(format!("INSERT INTO client_revocation (client, member, at) VALUES ('c-1', 'm-1', {at})"))
+        .await;
+    let refused = bench.get(&first(), DOCUMENT).await;
+    assert_eq!((refused.status, refused.code()), (401, "CLIENT_REVOKED"));
+    let mut later = first();
+    later.auth_time = Moment::from_millis(at + 1);
+    assert_eq!(bench.get(&later, DOCUMENT).await.status, 200, "a sign-in after it");
+    bench.sql("UPDATE client SET state = 'suspended' WHERE id = 'c-1'").await;
+    assert_eq!(bench.get(&later, DOCUMENT).await.code(), "CLIENT_SUSPENDED");
+}
+
+/// GW-04, CON-13: a route's own scope, granted by the registry as well.
+#[tokio::test]
+async fn a_route_needs_its_scope_on_both_sides() {
+    let bench = Bench::new().await;
+    let mut reader = first();
+    reader.scopes = BTreeSet::from(["exchange.blueprints.read".to_owned()]);
+    assert_eq!(bench.get(&reader, READ).await.status, 200);
+    assert_eq!(bench.change(&reader, vec![add("BP_RIFLE")]).await.code(), "SCOPE_MISSING");
+    assert_eq!(bench.get(&reader, DOCUMENT).await.code(), "SCOPE_MISSING");
+    bench.sql("DELETE FROM client_scope WHERE scope = 'exchange.blueprints.read'").await;
+    assert_eq!(bench.get(&reader, READ).await.code(), "SCOPE_MISSING");
+}
+
+/// SVC-01, SVC-02, SVC-03, SVC-04, SVC-05, CON-10: the document says what this token may do, and no more.
+#[tokio::test]
+async fn the_document_describes_the_token() {
+    let bench = Bench::new().await;
+    let mut caller = first();
+    let scopes = ["offline_access", "exchange.stock.read", "exchange.connect", "exchange.demand.read"];
+    caller.scopes = scopes.map(str::to_owned).into();
+    bench.sql("DELETE FROM client_scope WHERE client = 'c-1' AND scope = 'exchange.demand.read'").await;
+    bench.sql("INSERT INTO client_scope VALUES ('c-1', 'offline_access')").await;
+    let document = bench.get(&caller, DOCUMENT).await.body;
+    let expected = json!({
+        "apiVersion": "1.0", "capabilities": ["exchange.connect", "exchange.stock.read"],
+        "installationId": "i-1", "limits": { "batchMaxOps": 500 }, "deprecations": [],
+        "docsUrl": "https://docs.exchange.example/", "minClientVersion": null,
+    });
+    assert_eq!(document, expected);
+    bench
+        .sql("UPDATE client SET requests_per_minute = 30, writes_per_day = 0, min_version = '2.1.0' WHERE id = 'c-1'")
+        .await;
+    // The gateway could not look it up, the backend can.
+    caller.installation = None;
+    let document = bench.get(&caller, DOCUMENT).await.body;
+    assert_eq!(document["limits"], json!({ "batchMaxOps": 500, "requestsPerMinute": 30, "writesPerDay": 0 }));
+    assert_eq!(
+        (&document["minClientVersion"], &document["installationId"]),
+        (&json!("2.1.0"), &json!("i-1"))
+    );
+    caller.jkt = "jkt-unknown".to_owned();
+    assert_eq!(bench.get(&caller, DOCUMENT).await.body.get("installationId"), None);
+}
+
+/// SVC-08, SVC-09, SVC-10, SVC-11, LIM-25: the last label wins; what came along is ignored.
+#[tokio::test]
+async fn a_label_is_set_and_answered() {
+    let bench = Bench::new().await;
+    let body =
+        json!({ "label": "Étage 2 ._-", "installationId": 7, "firstSeenAt": null, "lastSeenAt": "never" });
+    let answered = bench.post(&first(), LABEL, body).await;
+    let expected = json!({
+        "label": "Étage 2 ._-", "installationId": "i-1",
+        "firstSeenAt": "1970-01-01T00:00:01Z", "lastSeenAt": "1970-01-01T00:00:02Z",
+    });
+    assert_eq!((answered.status, &answered.body), (200, &expected));
+    bench.post(&first(), LABEL, json!({ "label": "x".repeat(40) })).await;
+    let labels = bench.rows("SELECT id, label FROM installation WHERE label IS NOT NULL").await;
+    assert_eq!(labels, [format!("Text(\"i-1\") Text(\"{}\")", "x".repeat(40))]);
+}
+
+/// SVC-09, SVC-10: U+0958 is one letter before it is composed and two code points, one of them a mark,
+/// after it: refused without errors.
+#[tokio::test]
+async fn a_label_that_breaks_the_rule_when_composed_is_refused_without_errors() {
+    let bench = Bench::new().await;
+    let refused = bench.post(&first(), LABEL, json!({ "label": "\u{958}" })).await;
+    assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"));
+    assert_eq!(refused.body.get("errors"), None);
+    assert_eq!(bench.rows("SELECT id FROM installation WHERE label IS NOT NULL").await, [""; 0]);
+}
+
+/// SVC-13, SVC-14: equal ignoring case, different, none stored; the stored handle is never told.
+#[tokio::test]
+async fn a_handle_is_compared_and_never_told() {
+    let bench = Bench::new().await;
+    for (caller, handle, result) in [
+        (first(), "sandbox_MEMBER", "match"),
+        (first(), "sandbox-member", "mismatch"),
+        (other_member(), "Sandbox_Member", "unknown"),
+    ] {
+        let answered = bench.post(&caller, CHECK, json!({ "handle": handle })).await;
+        assert_eq!(answered.body, json!({ "result": result }), "{handle}");
+    }
+}
+
+/// Such a call did not come through the gateway: nothing is known of who calls.
+#[tokio::test]
+async fn without_a_caller_nothing_is_answered() {
+    let bench = Bench::new().await;
+    let request = http::Request::get(READ).body(Body::empty()).expect("a request");
+    assert_eq!(bench.endpoints.serve(request).await.status().as_u16(), 500);
+}

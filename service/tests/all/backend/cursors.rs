@@ -1,0 +1,320 @@
+//! Cursors: whatever was not issued, to this reader, in this life of the store, is expired. And
+//! collections of streams that come and go.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+
+use exchange_service::feed::{self, Author, Change, Collection, Page, PageError, Source, Stream};
+use exchange_service::store::epoch;
+use rusqlite::Connection;
+
+use super::*;
+
+async fn cursor(bench: &Bench, caller: &Caller) -> String {
+    bench.get(caller, READ).await.body["nextCursor"].as_str().expect("a cursor").to_owned()
+}
+
+async fn read(bench: &Bench, caller: &Caller, cursor: &str) -> u16 {
+    let answered = bench.get(caller, &format!("{READ}?cursor={cursor}")).await;
+    if answered.status == 410 {
+        assert_eq!(answered.code(), "CURSOR_EXPIRED");
+    }
+    answered.status
+}
+
+/// FED-08, ERR-28: a cursor with any one character changed, cut or added, and any other text, is expired.
+#[tokio::test]
+async fn a_forged_cursor_is_expired() {
+    let bench = Bench::new().await;
+    let cursor = cursor(&bench, &first()).await;
+    assert_eq!(read(&bench, &first(), &cursor).await, 200);
+    for at in 0..cursor.len() {
+        for letter in ["A", "B", "-", "_", "z"] {
+            let mut forged = cursor.clone();
+            forged.replace_range(at..=at, letter);
+            if forged != cursor {
+                assert_eq!(read(&bench, &first(), &forged).await, 410, "{letter} at {at}");
+            }
+        }
+    }
+    let other = [
+        "",
+        "x",
+        "%00",
+        "%F0%9F%9A%80",
+        ".:",
+        &"A".repeat(128),
+        &"A".repeat(5000),
+        &format!("{cursor}A"),
+        &cursor[1..],
+    ];
+    for forged in other {
+        assert_eq!(read(&bench, &first(), forged).await, 410, "{forged}");
+    }
+}
+
+/// FED-08: a cursor is its member's; all installations of all of the member's clients may use it.
+#[tokio::test]
+async fn a_cursor_is_its_members() {
+    let bench = Bench::new().await;
+    let cursor = cursor(&bench, &first()).await;
+    assert_eq!(read(&bench, &other_client(), &cursor).await, 200);
+    assert_eq!(read(&bench, &other_member(), &cursor).await, 410);
+}
+
+/// FED-08, FED-11, LIM-13: 90 days to the millisecond; every page read makes it anew.
+#[tokio::test]
+async fn a_cursor_holds_ninety_days() {
+    let bench = Bench::new().await;
+    let old = cursor(&bench, &first()).await;
+    bench.clock.advance(90 * DAY);
+    assert_eq!(read(&bench, &first(), &old).await, 200);
+    let fresh = bench.get(&first(), &format!("{READ}?cursor={old}")).await.body["nextCursor"].clone();
+    bench.clock.advance(Duration::from_millis(1));
+    assert_eq!(read(&bench, &first(), &old).await, 410);
+    assert_eq!(read(&bench, &first(), fresh.as_str().expect("a text")).await, 200);
+    bench.clock.step_back(Duration::from_secs(3600));
+    assert_eq!(read(&bench, &first(), fresh.as_str().expect("a text")).await, 200, "a clock that steps back");
+}
+
+/// FED-08: a store that was restored or reset has another epoch, and no cursor of the former one.
+#[tokio::test]
+async fn a_cursor_ends_with_its_epoch() {
+    let bench = Bench::new().await;
+    let cursor = cursor(&bench, &first()).await;
+    let renew = |connection: &Connection| epoch::renew(connection, &SystemRandom);
+    bench.store.write(renew).await.expect("an epoch");
+    assert_eq!(read(&bench, &first(), &cursor).await, 410);
+}
+
+/// FED-08, LIM-13: a cursor below the floor, or above the head, is expired, whatever its age.
+#[tokio::test]
+async fn a_cursor_outside_of_the_stream_is_expired() {
+    let bench = Bench::new().await;
+    let before = cursor(&bench, &first()).await;
+    bench.change(&first(), vec![add("BP_RIFLE"), remove("BP_RIFLE")]).await;
+    let after = cursor(&bench, &first()).await;
+    bench.sql("UPDATE feed_head SET floor = seq WHERE stream = 'member/blueprints/m-1'").await;
+    assert_eq!((read(&bench, &first(), &before).await, read(&bench, &first(), &after).await), (410, 200));
+    bench.sql("UPDATE feed_head SET floor = 0, seq = 0 WHERE stream = 'member/blueprints/m-1'").await;
+    assert_eq!((read(&bench, &first(), &before).await, read(&bench, &first(), &after).await), (200, 410));
+}
+
+/// LIM-13, FED-08: retention takes tombstones of more than 90 days, a few at a time, raises the floor with
+/// them, and leaves what is there.
+#[tokio::test]
+async fn retention_is_bounded_and_goes_on() {
+    let bench = Bench::unguarded().await;
+    bench.change(&first(), products().into_iter().map(add).collect()).await;
+    let gone = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS"];
+    bench.change(&first(), gone.into_iter().map(remove).collect()).await;
+    bench.clock.advance(90 * DAY);
+    assert_eq!(bench.backend().sweep(2).await.expect("a sweep").tombstones, 0, "not a moment too early");
+    let kept = cursor(&bench, &first()).await;
+    bench.clock.advance(Duration::from_millis(1));
+    let mut swept = Vec::new();
+    loop {
+        let round = bench.backend().sweep(2).await.expect("a sweep");
+        swept.push(round.tombstones);
+        if !round.more {
+            break;
+        }
+    }
+    assert_eq!(swept, [2, 2, 1]);
+    let heads = bench.rows("SELECT floor, seq FROM feed_head WHERE stream LIKE 'member%'").await;
+    assert_eq!(heads.len(), 1);
+    assert_eq!(bench.rows("SELECT key FROM feed_entry WHERE gone = 1").await, [""; 0]);
+    assert_eq!(read(&bench, &first(), &kept).await, 200, "who read on before goes on");
+    assert_eq!(bench.held(&first()).await.len(), 3);
+}
+
+/// Stock of pools: one stream for each, shown with or without details.
+struct Pools {
+    member: MemberId,
+    pools: Mutex<Vec<(String, u8)>>,
+    /// What is in them; the page shows it with the details that the reader may see.
+    lots: Mutex<BTreeMap<(String, String), u32>>,
+}
+
+impl Collection for Pools {
+    type Item = String;
+
+    const RESOURCE: &'static str = "pools";
+
+    fn member(&self) -> &MemberId {
+        &self.member
+    }
+
+    fn sources(&self, _: &Connection) -> Result<Vec<Source>, StoreError> {
+        let pools = self.pools.lock().expect("a lock");
+        let source =
+            |(pool, variant): &(String, u8)| Source { stream: Stream::shared(pool), variant: *variant };
+        Ok(pools.iter().map(source).collect())
+    }
+
+    fn snapshot(
+        &self,
+        _: &Connection,
+        behind: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let behind = behind.unwrap_or_default();
+        let mut all: Vec<(String, String)> = self.shown().into_iter().collect();
+        all.retain(|(key, _)| key.as_str() > behind);
+        all.truncate(most);
+        Ok(all)
+    }
+
+    fn current(
+        &self,
+        _: &Connection,
+        keys: &BTreeSet<String>,
+    ) -> Result<HashMap<String, String>, StoreError> {
+        Ok(self.shown().into_iter().filter(|(key, _)| keys.contains(key)).collect())
+    }
+}
+
+impl Pools {
+    fn shown(&self) -> BTreeMap<String, String> {
+        let variants: HashMap<String, u8> = self.pools.lock().expect("a lock").iter().cloned().collect();
+        let lots = self.lots.lock().expect("a lock");
+        let shown = lots.iter().filter_map(|((pool, lot), amount)| {
+            let variant = variants.get(pool)?;
+            let key = format!("{pool}/{lot}");
+            Some((key.clone(), format!("{key} {amount} {variant}")))
+        });
+        shown.collect()
+    }
+
+    async fn put(&self, bench: &Bench, pool: &str, lot: &str, amount: u32) {
+        {
+            let mut lots = self.lots.lock().expect("a lock");
+            let key = (pool.to_owned(), lot.to_owned());
+            if amount == 0 {
+                lots.remove(&key)
+            } else {
+                lots.insert(key, amount)
+            };
+        }
+        let (pool, key, now) = (pool.to_owned(), format!("{pool}/{lot}"), bench.clock.now());
+        let record = move |connection: &Connection| {
+            let changes = [Change { key: &key, gone: amount == 0 }];
+            feed::record(connection, &Stream::shared(&pool), &Author::Web, now, changes)
+        };
+        bench.store.write(record).await.expect("a change");
+    }
+
+    /// One page; `cursor` is moved on.
+    async fn page(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, most: usize) -> Page<String> {
+        let (pools, from, now) = (Arc::clone(self), cursor.clone(), bench.clock.now());
+        let page = bench
+            .store
+            .read(move |connection| feed::page(connection, &*pools, from.as_deref(), most, now))
+            .await
+            .expect("a page")
+            .settle(&bench.store, now)
+            .await
+            .expect("a cursor");
+        let letters = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
+        assert!((1..=128).contains(&page.next.len()) && page.next.chars().all(letters), "{}", page.next);
+        *cursor = Some(page.next.clone());
+        page
+    }
+
+    /// Everything up to the present.
+    async fn all(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, most: usize) -> Vec<String> {
+        let mut told = Vec::new();
+        loop {
+            let page = self.page(bench, cursor, most).await;
+            told.extend(page.items);
+            told.extend(page.removed.into_iter().map(|removed| format!("{} gone", removed.key)));
+            if !page.more {
+                told.sort();
+                return told;
+            }
+        }
+    }
+}
+
+fn pools(names: &[(&str, u8)]) -> Arc<Pools> {
+    let pools = names.iter().map(|(name, variant)| ((*name).to_owned(), *variant)).collect();
+    Arc::new(Pools { member: MemberId::new("m-1"), pools: Mutex::new(pools), lots: Mutex::default() })
+}
+
+/// FED-06 (and what org stock stands on): a stream that the cursor does not know is delivered whole, one
+/// that is shown in another way is delivered again, one that may not be read any more is dropped.
+#[tokio::test]
+async fn streams_come_change_and_go() {
+    let bench = Bench::new().await;
+    let reader = pools(&[("a", 0)]);
+    for lot in ["1", "2", "3"] {
+        reader.put(&bench, "a", lot, 1).await;
+        reader.put(&bench, "b", lot, 1).await;
+    }
+    for most in [1, 2, 50] {
+        *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0)];
+        let mut cursor = None;
+        assert_eq!(reader.all(&bench, &mut cursor, most).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
+        *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0), ("b".to_owned(), 0)];
+        // A lot goes while the joined pool is on its way.
+        reader.page(&bench, &mut cursor, 1).await;
+        reader.put(&bench, "b", "1", 0).await;
+        let told = reader.all(&bench, &mut cursor, most).await;
+        assert!(told.contains(&"b/1 gone".to_owned()) && told.contains(&"b/3 1 0".to_owned()), "{told:?}");
+        reader.put(&bench, "b", "1", 1).await;
+        reader.all(&bench, &mut cursor, most).await;
+        *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
+        assert_eq!(reader.all(&bench, &mut cursor, most).await, ["a/1 1 1", "a/2 1 1", "a/3 1 1"]);
+        *reader.pools.lock().expect("a lock") = vec![("b".to_owned(), 0)];
+        assert_eq!(reader.all(&bench, &mut cursor, most).await, Vec::<String>::new());
+    }
+}
+
+/// FED-08, CON-07: a position in more streams than a cursor has room for is kept by its hash, as long as
+/// it is used.
+#[tokio::test]
+async fn a_position_in_many_streams_is_kept() {
+    let bench = Bench::new().await;
+    let names: Vec<String> = (0..20).map(|number| format!("pool-{number:02}")).collect();
+    let reader = pools(&names.iter().map(|name| (name.as_str(), 0)).collect::<Vec<_>>());
+    let mut cursor = None;
+    reader.all(&bench, &mut cursor, 10).await;
+    for _ in 0..3 {
+        bench.clock.advance(80 * DAY);
+        // Used, so it stays; what was changed a day ago is not written down again.
+        let mut same = cursor.clone();
+        assert_eq!(reader.all(&bench, &mut same, 10).await, Vec::<String>::new());
+        assert_eq!(bench.backend().sweep(100).await.expect("a sweep").cursors, 0);
+        cursor = same;
+        assert_eq!(bench.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
+    }
+    reader.put(&bench, "pool-13", "x", 1).await;
+    assert_eq!(reader.all(&bench, &mut cursor, 10).await, ["pool-13/x 1 0"]);
+    bench.clock.advance(91 * DAY);
+    assert_eq!(bench.backend().sweep(100).await.expect("a sweep").cursors, 2);
+    let (now, expired) = (bench.clock.now(), cursor.clone());
+    let read = bench
+        .store
+        .read(move |connection| feed::page(connection, &*reader, expired.as_deref(), 1, now))
+        .await;
+    assert!(matches!(read, Err(PageError::Expired)));
+}
+
+/// FED-02: a place in a snapshot that has no room in a cursor is kept like a position.
+#[tokio::test]
+async fn a_long_key_has_room_in_a_snapshot() {
+    let bench = Bench::new().await;
+    let long = exchange_service::catalogue::shown_key(&format!("BP_{}", "LONG_".repeat(40)));
+    bench.change(&first(), vec![add(&long), add("BP_RIFLE")]).await;
+    let (mut keys, mut next) = (0, String::new());
+    loop {
+        let page = bench.get(&first(), &format!("{READ}?limit=1{next}")).await.body;
+        keys += page["items"].as_array().expect("a list").len();
+        next = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+        if page["hasMore"] == false {
+            break;
+        }
+    }
+    assert_eq!(keys, 4);
+    assert_eq!(bench.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
+}

@@ -1,0 +1,183 @@
+//! Held batches, and their confirmation by the member.
+
+use exchange_api::refusals::PlainCode;
+use exchange_service::backend::confirm::{Handoff, markup};
+use exchange_service::backend::{Confirmed, Preview};
+use maud::html;
+
+use super::*;
+
+/// A member with six blueprints of their own.
+async fn bench() -> Bench {
+    let bench = Bench::new().await;
+    assert_eq!(bench.change(&first(), own().into_iter().map(add).collect()).await.counts(), (6, 0, 0));
+    bench
+}
+
+fn own() -> Vec<&'static str> {
+    vec!["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS", "BP_FLASK"]
+}
+
+fn too_much() -> Vec<Value> {
+    own().into_iter().map(remove).chain([add("BP_MANY_001")]).collect()
+}
+
+fn handoff(refused: &Answered) -> Handoff {
+    assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
+    let url = refused.body["confirmationUrl"].as_str().expect("a link");
+    Handoff::new(url.strip_prefix("http://127.0.0.1:8080/confirm/").expect("the pages' origin"))
+}
+
+fn member() -> MemberId {
+    MemberId::new("m-1")
+}
+
+async fn preview(bench: &Bench, handoff: &Handoff) -> Option<Preview> {
+    bench.backend().preview(&member(), handoff).await.expect("a preview")
+}
+
+async fn confirm(bench: &Bench, handoff: &Handoff) -> Confirmed {
+    bench.backend().confirm(&member(), handoff).await.expect("a confirmation")
+}
+
+/// WRT-10, WRT-11: nothing is written; the link is nowhere but in the answer, of its id only the hash is
+/// kept.
+#[tokio::test]
+async fn a_batch_that_removes_too_much_writes_nothing() {
+    let bench = bench().await;
+    let refused = bench.change(&first(), too_much()).await;
+    handoff(&refused);
+    assert_eq!(bench.held(&first()).await.len(), 8);
+    let url = refused.body["confirmationUrl"].as_str().expect("a text").to_owned();
+    let secret = url.rsplit('/').next().expect("a handoff");
+    assert_eq!(secret.len(), 43);
+    assert!(!bench.everything().await.iter().any(|row| row.contains(secret)));
+    assert_eq!(
+        bench.rows("SELECT member, kind, subject FROM notice").await,
+        ["Text(\"m-1\") Text(\"held-batch\") Text(\"First client\")"]
+    );
+}
+
+/// WRT-13, WEB-08: opening shows what would happen and consumes nothing; confirming applies it once,
+/// without the guard, as the installation's own write, and it is audited.
+#[tokio::test]
+async fn a_held_batch_is_applied_once() {
+    let bench = bench().await;
+    let handoff = handoff(&bench.change(&first(), too_much()).await);
+    for _ in 0..2 {
+        let shown = preview(&bench, &handoff).await.expect("a preview");
+        assert_eq!((shown.client.as_str(), shown.area), ("First client", "blueprints"));
+        assert_eq!((shown.removed.len(), shown.more_removed, shown.written), (6, 0, 1));
+        assert!(shown.removed.contains(&"Sandbox rifle".to_owned()));
+        assert_eq!((shown.result.dry_run, shown.result.applied), (true, 7));
+        assert_eq!(shown.expires_at, bench.clock.now().plus(Duration::from_secs(1800)));
+    }
+    assert_eq!(bench.backend().preview(&MemberId::new("m-2"), &handoff).await.expect("none"), None);
+    assert_eq!(
+        bench.backend().confirm(&MemberId::new("m-2"), &handoff).await.expect("none"),
+        Confirmed::Gone
+    );
+    let Confirmed::Applied(result) = confirm(&bench, &handoff).await else { panic!("not applied") };
+    assert_eq!((result.applied, result.dry_run), (7, false));
+    assert_eq!(bench.held(&first()).await.len(), 3);
+    assert_eq!(confirm(&bench, &handoff).await, Confirmed::Gone);
+    assert_eq!(preview(&bench, &handoff).await, None);
+    assert_eq!(bench.change(&first(), vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0), "its own removal");
+    let audited = bench.rows("SELECT actor, client, action FROM audit WHERE action LIKE 'held%'").await;
+    assert_eq!(audited, ["Text(\"m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
+}
+
+/// WRT-13: discarding drops it, and it waits half an hour.
+#[tokio::test]
+async fn a_held_batch_is_discarded_or_ends() {
+    let bench = bench().await;
+    let dropped = handoff(&bench.change(&first(), too_much()).await);
+    assert!(bench.backend().discard(&member(), &dropped).await.expect("a discard"));
+    assert!(!bench.backend().discard(&member(), &dropped).await.expect("none"));
+    assert_eq!(confirm(&bench, &dropped).await, Confirmed::Gone);
+    let ended = handoff(&bench.change(&first(), too_much()).await);
+    bench.clock.advance(Duration::from_secs(1800) - Duration::from_millis(1));
+    assert!(preview(&bench, &ended).await.is_some());
+    bench.clock.advance(Duration::from_millis(1));
+    assert_eq!((preview(&bench, &ended).await, confirm(&bench, &ended).await), (None, Confirmed::Gone));
+    assert_eq!(bench.held(&first()).await.len(), 8);
+    assert_eq!(bench.backend().sweep(10).await.expect("a sweep").held, 1);
+    assert_eq!(bench.rows("SELECT * FROM held_batch").await, [""; 0]);
+}
+
+/// WRT-12: a newer batch takes the older one's place, and only that client's.
+#[tokio::test]
+async fn a_newer_batch_replaces_the_clients_older_one() {
+    let bench = bench().await;
+    let older = handoff(&bench.change(&first(), too_much()).await);
+    let others = handoff(&bench.change(&other_client(), too_much()).await);
+    let newer = handoff(&bench.change(&second(), own().into_iter().take(5).map(remove).collect()).await);
+    assert_eq!(preview(&bench, &older).await, None);
+    assert_eq!(preview(&bench, &newer).await.map(|shown| shown.removed.len()), Some(5));
+    assert_eq!(preview(&bench, &others).await.map(|shown| shown.client), Some("Second client".to_owned()));
+}
+
+/// WRT-12, ERR-32: what is too large to hold is refused, and an older batch stays.
+#[tokio::test]
+async fn a_batch_too_large_to_hold_is_refused() {
+    let mut config = Config::default();
+    config.guard.held_bytes = 600;
+    let bench = Bench::with(config, |backend| backend).await;
+    bench.change(&first(), own().into_iter().map(add).collect()).await;
+    let held = handoff(&bench.change(&first(), too_much()).await);
+    let mut ops = too_much();
+    ops.extend((0..10).map(|number| add(&format!("BP_MANY_{number:03}"))));
+    let refused = bench.change(&first(), ops).await;
+    assert_eq!((refused.status, refused.code()), (413, "BATCH_TOO_LARGE"));
+    assert!(preview(&bench, &held).await.is_some());
+}
+
+/// WRT-13: switch, client, scope and disconnects are checked again; a refusal leaves the batch where it is.
+#[tokio::test]
+async fn a_confirmation_is_checked_again() {
+    let bench = bench().await;
+    let handoff = handoff(&bench.change(&first(), too_much()).await);
+    let revoke = "INSERT INTO client_revocation SELECT 'c-1', 'm-1', 1790000000000";
+    for (sql, undo, code) in [
+        (
+            "UPDATE setting SET value = 'off' WHERE name = 'exchange'",
+            "UPDATE setting SET value = 'on' WHERE name = 'exchange'",
+            PlainCode::ExchangeDisabled,
+        ),
+        (
+            "UPDATE client SET state = 'suspended'",
+            "UPDATE client SET state = 'active'",
+            PlainCode::ClientSuspended,
+        ),
+        (
+            "UPDATE client_scope SET scope = 'x' WHERE scope = 'exchange.blueprints.write'",
+            "UPDATE client_scope SET scope = 'exchange.blueprints.write' WHERE scope = 'x'",
+            PlainCode::ScopeMissing,
+        ),
+        (
+            "UPDATE installation SET revoked_at = 1 WHERE id = 'i-1'",
+            "UPDATE installation SET revoked_at = NULL",
+            PlainCode::InstallationRevoked,
+        ),
+        (revoke, "DELETE FROM client_revocation", PlainCode::ClientRevoked),
+    ] {
+        bench.sql(sql).await;
+        assert_eq!(confirm(&bench, &handoff).await, Confirmed::Refused(code));
+        bench.sql(undo).await;
+    }
+    assert_eq!(bench.held(&first()).await.len(), 8);
+    assert!(matches!(confirm(&bench, &handoff).await, Confirmed::Applied(_)));
+}
+
+/// The page escapes what others wrote, and holds no handoff.
+#[tokio::test]
+async fn the_page_shows_names_as_text() {
+    let bench = bench().await;
+    bench.sql("UPDATE client SET name = '<b>Mallory</b>' WHERE id = 'c-1'").await;
+    let handoff = handoff(&bench.change(&first(), too_much()).await);
+    let shown = preview(&bench, &handoff).await.expect("a preview");
+    let page = markup(&shown, &html! { input type="hidden" name="token" value="t"; }).into_string();
+    assert!(page.contains("&lt;b&gt;Mallory&lt;/b&gt;") && page.contains("Sandbox rifle"));
+    assert!(page.contains("value=\"confirm\"") && page.contains("name=\"token\""));
+    assert_eq!(format!("{handoff:?}"), "Handoff([secret])");
+}

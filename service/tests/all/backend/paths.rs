@@ -1,0 +1,153 @@
+//! The path of a write: cut off anywhere it leaves nothing; decided dry it writes nothing; repeated it
+//! answers the same bytes.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use exchange_service::backend::{Interruption, Step};
+use exchange_service::idempotency::{Claiming, Found, Terms, claim, request_hash};
+
+use super::*;
+
+/// Claims a key for a change set, as the gateway does.
+async fn claimed(bench: &Bench, key: &'static str, body: &Value, fence: i64) -> Found {
+    let now = bench.clock.now();
+    let request = request_hash("blueprints_write", body.to_string().as_bytes());
+    let claim = bench.store.write(move |connection| {
+        let (client, member) = ("c-1".into(), "m-1".into());
+        let asked = Claiming { client: &client, member: &member, key, request, fence };
+        claim(connection, &asked, &Terms::of(&Config::default().limits), now)
+    });
+    claim.await.expect("a claim")
+}
+
+fn with_claim(found: Found) -> Caller {
+    let Found::Claimed(claim) = found else { panic!("no claim: {found:?}") };
+    Caller { claim: Some(claim), ..first() }
+}
+
+/// WRT-03, ERR-10: wherever a write is cut off, nothing of it is there; and then it can be made.
+#[tokio::test]
+async fn a_write_that_is_cut_off_leaves_nothing() {
+    let cut = Arc::new(AtomicUsize::new(0));
+    let at = Arc::clone(&cut);
+    let interruption = Interruption::new(move |step| {
+        let number = Step::ALL.iter().position(|one| *one == step).expect("a step") + 1;
+        if number == at.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
+    });
+    let bench = Bench::with(Config::default(), |backend| backend.interrupted(interruption)).await;
+    bench.change(&first(), vec![add("BP_KNIFE")]).await;
+    let body = json!({ "ops": [add("BP_RIFLE"), remove("BP_KNIFE")] });
+    let caller = with_claim(claimed(&bench, "key-cut", &body, 1).await);
+    let before = bench.everything().await;
+    for number in 1..=Step::ALL.len() {
+        cut.store(number, Ordering::SeqCst);
+        let refused = bench.post(&caller, WRITE, body.clone()).await;
+        assert_eq!((refused.status, refused.code()), (503, "SERVICE_UNAVAILABLE"), "{number}");
+        assert_eq!(refused.headers["retry-after"], "60");
+        assert_eq!(bench.everything().await, before, "{:?}", Step::ALL[number - 1]);
+    }
+    cut.store(0, Ordering::SeqCst);
+    assert_eq!(bench.post(&caller, WRITE, body).await.counts(), (2, 0, 0));
+}
+
+/// WRT-04, A42: a dry run decides every op and writes nothing, not even when the guard would hold it.
+#[tokio::test]
+async fn a_dry_run_writes_nothing() {
+    let bench = Bench::new().await;
+    let own: Vec<Value> = (0..10).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
+    bench.change(&first(), own).await;
+    let mut ops: Vec<Value> = (0..10).map(|number| remove(&format!("BP_MANY_{number:03}"))).collect();
+    ops.extend([add("BP_MANY_000"), add("BP_RIFLE"), add("BP_CORE"), remove("BP_CORE"), add("BP_NONE")]);
+    let before = bench.everything().await;
+    let answered = bench.post(&first(), WRITE, json!({ "ops": ops, "dryRun": true })).await;
+    assert_eq!((&answered.body["dryRun"], answered.counts()), (&json!(true), (12, 1, 2)));
+    let outcomes: Vec<String> = answered.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(outcomes, ["unchanged -", "rejected DEFAULT_NOT_REMOVABLE", "unmatched UNMATCHED"]);
+    assert_eq!(bench.everything().await, before);
+}
+
+/// WRT-03: what was written is journalled for the member and audited under the client's name.
+#[tokio::test]
+async fn a_write_is_journalled_and_audited() {
+    let bench = Bench::new().await;
+    bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
+    bench.change(&second(), vec![remove("BP_RIFLE"), remove("BP_HELMET")]).await;
+    let journal = "SELECT key, channel, client, installation, removal, before IS NULL, after IS NULL FROM journal ORDER BY id";
+    let row = |key: &str, installation: &str, rest: &str| {
+        format!("Text(\"{key}\") Text(\"client\") Text(\"c-1\") Text(\"{installation}\") {rest}")
+    };
+    let expected = [
+        row("BP_KNIFE", "i-1", "Integer(0) Integer(1) Integer(0)"),
+        row("BP_RIFLE", "i-1", "Integer(0) Integer(1) Integer(0)"),
+        row("BP_RIFLE", "i-2", "Integer(1) Integer(0) Integer(1)"),
+    ];
+    assert_eq!(bench.rows(journal).await, expected);
+    let audit = bench.rows("SELECT actor, client, action, detail FROM audit ORDER BY id").await;
+    let row = |detail: &str| {
+        format!("Text(\"m-1\") Text(\"c-1\") Text(\"blueprints.write\") Text(\"First client: {detail}\")")
+    };
+    assert_eq!(audit, [row("2 written, 0 removed"), row("0 written, 1 removed")]);
+    bench.change(&first(), vec![add("BP_KNIFE")]).await;
+    assert_eq!(bench.rows("SELECT id FROM audit").await.len(), 2, "what changed nothing is no deed");
+}
+
+/// GW-10, A2: the bytes of the answer are kept in the write's own transaction, refusals by content too.
+#[tokio::test]
+async fn the_answer_is_kept_byte_for_byte() {
+    let bench = Bench::new().await;
+    for (key, body, status) in [
+        ("key-1", json!({ "ops": [add("BP_RIFLE"), add("BP_CORE")] }), 200),
+        ("key-2", json!({ "ops": [add("BP_KNIFE")], "dryRun": true }), 200),
+        (
+            "key-3",
+            json!({ "ops": [{ "op": "add", "ref": { "bt": "BP_KNIFE" }, "acquiredAt": "2026-02-30T00:00:00Z" }] }),
+            400,
+        ),
+    ] {
+        let caller = with_claim(claimed(&bench, key, &body, 7).await);
+        let answered = bench.post(&caller, WRITE, body.clone()).await;
+        assert_eq!(answered.status, status);
+        let Found::Answered(kept) = claimed(&bench, key, &body, 8).await else { panic!("nothing kept") };
+        assert_eq!((kept.status.as_u16(), &kept.body[..]), (status, &answered.bytes[..]));
+        assert_eq!(kept.headers["content-type"], answered.headers["content-type"]);
+    }
+    assert_eq!(bench.held(&first()).await.len(), 3);
+}
+
+/// WRT-10, GW-11: the answer to a held batch is not kept: the same key may be sent again.
+#[tokio::test]
+async fn the_answer_to_a_held_batch_is_not_kept() {
+    let bench = Bench::new().await;
+    bench.change(&first(), products().into_iter().map(add).collect()).await;
+    let body = json!({ "ops": products().iter().map(|key| remove(key)).collect::<Vec<_>>() });
+    let caller = with_claim(claimed(&bench, "key-held", &body, 1).await);
+    assert_eq!(bench.post(&caller, WRITE, body.clone()).await.status, 409);
+    assert!(matches!(claimed(&bench, "key-held", &body, 2).await, Found::Claimed(_)));
+}
+
+/// ERR-25: a write whose claim was taken over meanwhile is undone; the other attempt decides.
+#[tokio::test]
+async fn a_write_that_lost_its_claim_is_undone() {
+    let bench = Bench::new().await;
+    let body = json!({ "ops": [add("BP_RIFLE")] });
+    let slow = with_claim(claimed(&bench, "key-slow", &body, 1).await);
+    bench.clock.advance(Terms::of(&Config::default().limits).lease);
+    let retry = with_claim(claimed(&bench, "key-slow", &body, 2).await);
+    let refused = bench.post(&slow, WRITE, body.clone()).await;
+    assert_eq!((refused.status, refused.code()), (409, "IDEMPOTENCY_IN_PROGRESS"));
+    assert_eq!(bench.held(&first()).await.len(), 2);
+    assert_eq!(bench.post(&retry, WRITE, body).await.counts(), (1, 0, 0));
+}
+
+/// TYP-15: a removal says whose it is, so nothing is written for a key that has no installation.
+#[tokio::test]
+async fn nothing_is_written_for_an_unknown_installation() {
+    let bench = Bench::new().await;
+    let caller = Caller { installation: None, jkt: "jkt-unknown".to_owned(), ..first() };
+    let refused = bench.change(&caller, vec![add("BP_RIFLE")]).await;
+    assert_eq!((refused.status, refused.code()), (503, "REGISTRY_UNAVAILABLE"));
+    let known = Caller { installation: None, ..second() };
+    assert_eq!(bench.change(&known, vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0));
+    let by = bench.rows("SELECT installation FROM journal").await;
+    assert_eq!(by, ["Text(\"i-2\")"]);
+}

@@ -1,0 +1,85 @@
+//! What every part's tests need: an independent judge of requests and answers.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use jsonschema::{Registry, Validator};
+use serde_json::{Value, json};
+
+/// Judges bodies by the original files in `schemas/`, with somebody else's validator: service and
+/// generated checks would share their mistakes.
+pub(crate) struct Judge {
+    requests: HashMap<String, Validator>,
+    /// By operation and status; `default` among them.
+    answers: HashMap<(String, String), Option<Validator>>,
+}
+
+/// The judge, made once.
+pub(crate) static JUDGE: LazyLock<Judge> = LazyLock::new(Judge::read);
+
+fn schemas() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../schemas")
+}
+
+fn read(path: PathBuf) -> Value {
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+impl Judge {
+    fn read() -> Self {
+        let mut registry = Registry::new();
+        for file in fs::read_dir(schemas().join("exchange/v1")).expect("the schemas") {
+            let schema = read(file.expect("a file").path());
+            let id = schema["$id"].as_str().expect("an id").to_owned();
+            registry = registry.add(id, schema).expect("a schema");
+        }
+        let registry = registry.prepare().expect("all schemas");
+        let validator = |content: &Value| {
+            let mut bodies = content.as_object()?.values();
+            let schema = bodies.next()?.get("schema")?;
+            Some(jsonschema::options().with_registry(&registry).build(schema).expect("a validator"))
+        };
+        let document = read(schemas().join("openapi.json"));
+        let mut judge = Self { requests: HashMap::new(), answers: HashMap::new() };
+        for methods in document["paths"].as_object().expect("paths").values() {
+            for operation in methods.as_object().expect("methods").values() {
+                let Some(id) = operation["operationId"].as_str() else { continue };
+                if let Some(validator) = validator(&operation["requestBody"]["content"]) {
+                    judge.requests.insert(id.to_owned(), validator);
+                }
+                for (status, answer) in operation["responses"].as_object().expect("answers") {
+                    let shared =
+                        answer["$ref"].as_str().and_then(|to| document.pointer(to.trim_start_matches('#')));
+                    let answer = shared.unwrap_or(answer);
+                    judge.answers.insert((id.to_owned(), status.clone()), validator(&answer["content"]));
+                }
+            }
+        }
+        judge
+    }
+
+    /// Fails for a request that breaks its schema.
+    pub(crate) fn request(&self, operation: &str, body: &Value) {
+        let validator = self.requests.get(operation).unwrap_or_else(|| panic!("{operation} reads no body"));
+        assert_valid(validator, operation, body);
+    }
+
+    /// Fails for an answer that breaks its schema, or that the operation does not have.
+    pub(crate) fn answer(&self, operation: &str, status: u16, body: &Value) {
+        let find = |status: String| self.answers.get(&(operation.to_owned(), status));
+        let answer = find(status.to_string()).or_else(|| find("default".to_owned()));
+        match answer.unwrap_or_else(|| panic!("{operation} has no answer {status}")) {
+            Some(validator) => assert_valid(validator, &format!("{operation} {status}"), body),
+            None => assert_eq!(body, &json!(null), "{operation} {status} has no body"),
+        }
+    }
+}
+
+fn assert_valid(validator: &Validator, what: &str, body: &Value) {
+    let errors: Vec<String> =
+        validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{what}: {errors:#?}\n{body:#}");
+}

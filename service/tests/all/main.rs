@@ -1,0 +1,4 @@
+//! The service as others see it, one module per part.
+
+mod backend;
+mod kit;
