@@ -9,13 +9,13 @@ use quote::quote;
 
 use crate::{
     api::{ParameterIn, Status},
-    client::limits,
     emit::{ident, markdown},
     operations::{doc, whole_type},
     plan::{BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Side},
     rust_types::RustTypes,
     schema::Graph,
     shape::TypeRef,
+    words::limits_of,
 };
 
 /// Writes the module `calls` (or `webhook_calls`), a direct child of the generated root.
@@ -131,7 +131,7 @@ impl Writer<'_> {
             ParameterIn::Header => "Header",
             ParameterIn::Cookie => "Cookie",
         };
-        let words = parameter.row.schema.map(|schema| limits(self.graph, schema)).unwrap_or_default();
+        let words = parameter.row.schema.map(|schema| limits_of(self.graph, schema)).unwrap_or_default();
         let words = if words.is_empty() { words } else { format!(": {words}") };
         let deprecated = if parameter.parameter.deprecated { ", deprecated" } else { "" };
         let mut paragraphs: Vec<String> = Vec::new();

@@ -18,8 +18,6 @@ use crate::{
     schema::Graph,
 };
 
-pub(crate) use self::docs::limits;
-
 /// What methods are written from.
 pub(crate) struct Writer<'a> {
     /// All operations.

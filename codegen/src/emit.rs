@@ -25,8 +25,8 @@ use crate::{
     together::{Conj, Facts},
 };
 
+pub use docs::markdown;
 pub(crate) use docs::printable;
-pub use docs::{limits, markdown};
 pub(crate) use scalars::string_enum;
 
 /// An identifier from a name that may be raw.

@@ -1,16 +1,15 @@
-//! The pipeline: load → resolve → prune → shape → tables → emit → render.
+//! The pipeline: load → resolve → prune → shape → tables, then emit → operations → registries → render.
 
+mod builders;
+mod models;
 mod modules;
+mod operations;
 mod options;
 mod output;
+mod registries;
 mod unchecked;
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
-
-use proc_macro2::TokenStream;
+use std::path::{Path, PathBuf};
 
 use self::modules::{Modules, Source};
 pub(crate) use self::options::RESERVED;
@@ -18,32 +17,24 @@ pub use self::{
     options::{select, selector},
     output::FILE,
 };
-/// Another name of [`Reading`].
 use crate::{
     api::Api,
-    calls,
-    client::client,
-    config::{Builders, Config, ConfigFile, Table, UnknownKeywords},
+    config::{Config, ConfigFile, UnknownKeywords},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{self, Sources, load},
-    lower::{self, Loss},
-    names,
+    lower::{self, Loss, Lowered},
     naming::Names,
-    operations,
     plan::{Given, Plan, Side, plan},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
-    registry::registry,
-    render::{Files, Gate, Module, Part},
+    refine,
+    render::Files,
     resolve::{self, ResolveOptions, resolve},
-    schema::Graph,
-    server::server,
-    shape::{Body, Shapes, TypeId, TypeRef, shape},
+    shape::shape,
     stack::deep,
     tables::{TableSet, patterns},
-    tree::SourceId,
 };
 
 /// A contract and what its owner decided about it.
@@ -216,62 +207,22 @@ impl Project {
     }
 
     fn emit_with(&self, mut contract: Reading, step: Step<'_>) -> Result<Generated, Diagnostics> {
-        step(&format!("writing {} types", contract.shapes.types.len()));
-        let mut modules = Modules::default();
-        let mut losses = Vec::new();
+        let config = &self.config;
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
-        {
-            let Reading { graph, api, shapes, tables, options, .. } = &contract;
-            let builders = self.builders(api, shapes);
-            let emitter = Emitter::new(graph, shapes, tables, options.implied_objects, builders)
-                .beside(&self.config.tables.iter().map(table_path).collect());
-            for (area, tokens) in emitter.areas() {
-                let doc = self.config.areas.iter().find(|a| a.name == area).map(|a| a.doc.clone());
-                let doc = doc.unwrap_or_else(|| "The types of the contract.".to_owned());
-                modules.add(
-                    Module::new(area, lines(&doc), &tokens),
-                    Source::Area,
-                    &self.config,
-                    &mut diagnostics,
-                );
-            }
-            let types = lines("Every type of the contract by its own name.");
-            let types = Module::new("types", types, &emitter.reexports());
-            modules.add(types, Source::Generator, &self.config, &mut diagnostics);
-            let schemas = lines("The schemas as tables, for the validators.");
-            let schemas = Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text());
-            modules.add(schemas, Source::Generator, &self.config, &mut diagnostics);
-            let output = &self.config.output;
-            for side in [Side::Paths, Side::Webhooks] {
-                let plan = plan(self.given(&contract), side, &mut diagnostics);
-                if plan.calls.is_empty() || !(output.client || output.server) {
-                    continue;
-                }
-                let what = match side {
-                    Side::Paths => "operations",
-                    Side::Webhooks => "webhooks",
-                };
-                step(&format!("writing {} {what}", plan.calls.len()));
-                if side == Side::Paths && output.client {
-                    losses = lower::lower(&plan, graph, shapes).losses;
-                }
-                for (name, doc, tokens, feature) in self.calls(&plan, graph, &emitter, &mut diagnostics) {
-                    let module = Module::new(name, lines(doc), &tokens).behind(gate(feature));
-                    modules.add(module, Source::Generator, &self.config, &mut diagnostics);
-                }
-            }
+        let mut modules = Modules::default();
+        step(&format!("writing {} types", contract.shapes.types.len()));
+        let registries = registries::modules(self, &mut contract.sources, &mut diagnostics);
+        let emitter = self.emitter(&contract);
+        modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
+        modules.add(models::shared(&emitter, &contract.tables), Source::Generator, config, &mut diagnostics);
+        let plans = self.plans(&contract, &mut diagnostics);
+        let losses = self.losses(&contract, &plans);
+        for plan in &plans {
+            step(&format!("writing {} {}", plan.calls.len(), plan.side.table().0));
+            let written = operations::modules(config, plan, &contract.graph, &emitter, &mut diagnostics);
+            modules.add(written, Source::Generator, config, &mut diagnostics);
         }
-        for table in &self.config.tables {
-            if let Some((name, tokens)) = self.table(table, &mut contract.sources, &mut diagnostics) {
-                let doc = if table.doc.is_empty() {
-                    format!("The rows of `{}`.", table.name)
-                } else {
-                    table.doc.clone()
-                };
-                let module = Module::new(name, lines(&doc), &tokens);
-                modules.add(module, Source::Table, &self.config, &mut diagnostics);
-            }
-        }
+        modules.add(registries, Source::Table, config, &mut diagnostics);
         step(&format!("printing {} modules", modules.len() + 1));
         let files = output::print(self, &contract, modules, &mut diagnostics);
         diagnostics.attach(&contract.sources);
@@ -280,6 +231,41 @@ impl Project {
         }
         contract.diagnostics = diagnostics;
         Ok(Generated { files, contract, losses })
+    }
+
+    /// The writer of types, which all others ask how a type is printed.
+    fn emitter<'a>(&self, contract: &'a Reading) -> Emitter<'a> {
+        let Reading { graph, api, shapes, tables, options, .. } = contract;
+        let builders = builders::of(self.config.types.builders, api, shapes);
+        Emitter::new(graph, shapes, tables, options.implied_objects, builders)
+            .beside(&registries::types(&self.config))
+    }
+
+    /// The sides that have operations, when either half of their code is asked for.
+    fn plans<'a>(&'a self, contract: &'a Reading, diagnostics: &mut Diagnostics) -> Vec<Plan<'a>> {
+        let output = &self.config.output;
+        let plans = [Side::Paths, Side::Webhooks].map(|side| self.plan(contract, side, diagnostics));
+        let written = |plan: &Plan<'_>| !plan.calls.is_empty() && (output.client || output.server);
+        plans.into_iter().filter(written).collect()
+    }
+
+    /// What another engine would not carry of what clients call.
+    fn losses(&self, contract: &Reading, plans: &[Plan<'_>]) -> Vec<Loss> {
+        let called = plans.iter().filter(|plan| plan.side == Side::Paths && self.config.output.client);
+        called.flat_map(|plan| lower::lower(plan, &contract.graph, &contract.shapes).losses).collect()
+    }
+
+    /// The contract's operations as another engine takes them, and what that engine makes of it.
+    #[must_use]
+    pub fn lower(&self, contract: &Reading) -> (Lowered, Diagnostics) {
+        deep(|| {
+            let mut diagnostics = Diagnostics::new();
+            let plan = self.plan(contract, Side::Paths, &mut diagnostics);
+            let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
+            diagnostics.append(refine::second_opinion(&plan, &mut lowered));
+            diagnostics.attach(&contract.sources);
+            (lowered, diagnostics)
+        })
     }
 
     /// What is decided about the operations of one side.
@@ -297,121 +283,6 @@ impl Project {
             client: &self.config.client,
             implied_objects: contract.options.implied_objects,
         }
-    }
-
-    /// The modules of the operations of one side: name, documentation, code, feature.
-    fn calls(
-        &self,
-        plan: &Plan<'_>,
-        graph: &Graph,
-        types: &Emitter<'_>,
-        diagnostics: &mut Diagnostics,
-    ) -> Vec<(&'static str, &'static str, TokenStream, Option<&'static str>)> {
-        let output = &self.config.output;
-        let paths = plan.side == Side::Paths;
-        let both = match (output.client, output.server) {
-            (true, true) => Some("client,server"),
-            (true, false) => Some("client"),
-            (false, _) => Some("server"),
-        };
-        let mut out = Vec::new();
-        let about = if paths {
-            "The operations of the contract."
-        } else {
-            "The webhooks and callbacks of the contract."
-        };
-        out.push((plan.side.table().0, about, operations::operations(plan, graph, types), None));
-        if let Some(tokens) = operations::bodies(plan, graph, types) {
-            let about = "Request bodies of several media types, or of parts.";
-            out.push((plan.side.bodies(), about, tokens, both));
-        }
-        if let Some(tokens) = calls::answers(plan, types) {
-            let about = "Answers and refusals of several types.";
-            out.push((plan.side.answers(), about, tokens, both));
-        }
-        let about = "What each operation is asked, in types that client and server share.";
-        out.push((plan.side.calls(), about, calls::calls(plan, graph, types), both));
-        if output.server {
-            let (name, about) = match plan.side {
-                Side::Paths => ("server", "The server interface: a trait, and the router that calls it."),
-                Side::Webhooks => {
-                    ("webhook_server", "What receives webhooks: a trait, and the router that calls it.")
-                }
-            };
-            out.push((name, about, server(plan, types), Some("server")));
-        }
-        if output.client {
-            let (name, about) = match plan.side {
-                Side::Paths => ("client", "The client: one method for each operation."),
-                Side::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
-            };
-            let tokens = client(plan, graph, types, &self.config.client, diagnostics);
-            out.push((name, about, tokens, Some("client")));
-        }
-        out
-    }
-
-    /// The module of a registry table; its file joins the sources, so that diagnostics show it.
-    fn table(
-        &self,
-        table: &Table,
-        sources: &mut Sources,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<(String, TokenStream)> {
-        let path = self.base.join(&table.file);
-        let read = match load(std::slice::from_ref(&path), &[]) {
-            Ok(read) => read,
-            Err(problems) => {
-                diagnostics.append(problems);
-                return None;
-            }
-        };
-        let source = read.sources.into_iter().next()?;
-        let known = sources.sources.iter().position(|s| s.uri == source.uri && s.digest == source.digest);
-        let index = known.unwrap_or_else(|| {
-            sources.sources.push(source);
-            sources.sources.len() - 1
-        });
-        let id = SourceId(u32::try_from(index).ok()?);
-        let tokens = registry(table, id, &sources.sources[index].tree, diagnostics)?;
-        Some((table_module(table), tokens))
-    }
-
-    /// The structs that get a builder.
-    fn builders(&self, api: &Api, shapes: &Shapes) -> BTreeSet<TypeId> {
-        let mut found = BTreeSet::new();
-        match self.config.types.builders {
-            Builders::None => {}
-            Builders::All => found.extend(shapes.ids()),
-            Builders::Requests => {
-                for operation in &api.operations {
-                    let bodies = operation.request_body.iter().flat_map(|b| &b.content);
-                    for schema in bodies.filter_map(|m| m.schema) {
-                        reach(shapes, shapes.of(schema), &mut found);
-                    }
-                }
-            }
-        }
-        found
-    }
-}
-
-/// The module of a registry table.
-fn table_module(table: &Table) -> String {
-    format!("{}s", names::field_name(&table.name).trim_end_matches('_'))
-}
-
-/// The enum of a registry table, as the models name it.
-fn table_path(table: &Table) -> String {
-    format!("super::{}::{}", table_module(table), table.name)
-}
-
-fn gate(feature: Option<&str>) -> Gate {
-    match feature {
-        None => &[],
-        Some("client") => &[Part::Client],
-        Some("server") => &[Part::Server],
-        Some(_) => &[Part::Client, Part::Server],
     }
 }
 
@@ -431,31 +302,6 @@ fn only(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();
     all.push(diagnostic);
     all
-}
-
-fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
-    match ty {
-        TypeRef::Named(id) => {
-            if !found.insert(*id) {
-                return;
-            }
-            match &shapes.get(*id).body {
-                Body::Struct(s) => {
-                    s.fields.iter().for_each(|f| reach(shapes, &f.ty, found));
-                    s.additional.iter().for_each(|t| reach(shapes, t, found));
-                }
-                Body::Tagged(t) => t.variants.iter().for_each(|v| reach(shapes, &v.ty, found)),
-                Body::ByKind(v) => v.iter().for_each(|v| reach(shapes, &v.ty, found)),
-                Body::Newtype(inner) => reach(shapes, inner, found),
-                Body::Enum(_) | Body::Pending => {}
-            }
-        }
-        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
-            reach(shapes, t, found)
-        }
-        TypeRef::Tuple(inner) => inner.iter().for_each(|t| reach(shapes, t, found)),
-        _ => {}
-    }
 }
 
 /// All documents' operations as one.

@@ -56,4 +56,5 @@ mod stack;
 pub mod tables;
 pub mod together;
 pub mod tree;
+pub mod words;
 pub mod write;

@@ -20,6 +20,7 @@ const GENERATOR: &[&str] = &[
     "stack",
     "tree",
     "schema",
+    "words",
     "api",
     "diagnostics",
     "config",
@@ -42,11 +43,11 @@ const GENERATOR: &[&str] = &[
     "rust_types",
     "emit",
     "operations",
+    "calls",
+    "client",
+    "server",
     "lower",
     "refine",
-    "client",
-    "calls",
-    "server",
     "registry",
     "render",
     "package",
@@ -62,26 +63,45 @@ const GENERATOR: &[&str] = &[
 ];
 
 /// The modules of the runtime, likewise.
-const RUNTIME: &[&str] = &[];
-
-/// Circles that are left: two modules each. What is mended is taken out of the list.
-const LEFT: &[(&str, &str)] = &[
-    // What proofs are about is imported by its old name.
-    ("generate", "proof"),
-    // Documentation of arguments.
-    ("client", "lower"),
-    ("calls", "client"),
-    // Readers of `serde` and the types that they read into.
-    ("json", "read"),
-    ("map", "read"),
-    ("nullable", "read"),
-    ("operation", "parameters"),
+const RUNTIME: &[&str] = &[
+    // Text, its forms and its places.
+    "text",
+    "depth",
+    "pointer",
+    "kind",
+    "media",
+    "template",
+    "pattern",
+    // Values, how they come out of `serde_json`, and types over them.
+    "raw",
+    "key",
+    "map",
+    "nullable",
+    "number",
+    "json",
+    "secret",
+    "moment",
+    "read",
+    // What a contract asks of values.
+    "violation",
+    "schema",
+    "contract",
+    "checks",
+    "macros",
+    // What it says of calls.
+    "parameters",
+    "operation",
+    "multipart",
+    "transport",
+    "client",
+    "server",
 ];
 
-/// Who uses whom, by top-level module, and one file that does.
+/// Who uses whom, by top-level module, and one file that does. Who uses nobody is there, too.
 type Uses = BTreeMap<String, BTreeMap<String, String>>;
 
 fn uses(source: &Path) -> Uses {
+    let shown = shown(&source.join("lib.rs"));
     let mut uses = Uses::new();
     let mut folders = vec![source.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -92,8 +112,12 @@ fn uses(source: &Path) -> Uses {
                 folders.push(path);
             } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && !name.contains("tests/") {
                 let from = name.split(['/', '.']).next().unwrap().to_owned();
+                let uses = uses.entry(from.clone()).or_default();
                 for to in used(&path) {
-                    uses.entry(from.clone()).or_default().entry(to).or_insert_with(|| name.clone());
+                    let to = shown.get(&to).cloned().unwrap_or(to);
+                    if to != from {
+                        uses.entry(to).or_insert_with(|| name.clone());
+                    }
                 }
             }
         }
@@ -102,15 +126,29 @@ fn uses(source: &Path) -> Uses {
     for top in ["lib", "main", "cli"] {
         uses.remove(top);
     }
-    for (from, to) in &mut uses {
-        to.remove(from);
-    }
-    let modules: BTreeSet<String> = uses.keys().cloned().collect();
-    for to in uses.values_mut() {
-        // Types that the crate's face shows by their own names are no modules.
-        to.retain(|name, _| modules.contains(name) || source.join(format!("{name}.rs")).exists());
-    }
     uses
+}
+
+/// What the crate's face shows by its own name, with the module that has it.
+fn shown(face: &Path) -> BTreeMap<String, String> {
+    fn leaves(tree: &syn::UseTree, module: &str, found: &mut BTreeMap<String, String>) {
+        match tree {
+            syn::UseTree::Path(path) => leaves(&path.tree, module, found),
+            syn::UseTree::Name(name) => drop(found.insert(name.ident.to_string(), module.to_owned())),
+            syn::UseTree::Rename(name) => drop(found.insert(name.rename.to_string(), module.to_owned())),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, module, found)),
+            syn::UseTree::Glob(_) => panic!("a face that shows all of `{module}` says nothing"),
+        }
+    }
+    let mut found = BTreeMap::new();
+    for item in syn::parse_file(&fs::read_to_string(face).unwrap()).unwrap().items {
+        if let syn::Item::Use(item) = item
+            && let syn::UseTree::Path(path) = &item.tree
+        {
+            leaves(&path.tree, &path.ident.to_string(), &mut found);
+        }
+    }
+    found
 }
 
 /// The top-level modules that a file names by `crate::`.
@@ -161,17 +199,13 @@ fn names(tokens: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-fn is_left(one: &str, other: &str) -> bool {
-    LEFT.iter().any(|(a, b)| (*a, *b) == (one, other) || (*a, *b) == (other, one))
-}
-
 /// The way from one module to another.
 fn way<'a>(uses: &'a Uses, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut ways = vec![vec![from]];
     let mut seen = BTreeSet::new();
     while let Some(so_far) = ways.pop() {
         let at = *so_far.last()?;
-        for next in uses.get(at).into_iter().flat_map(BTreeMap::keys).filter(|next| !is_left(at, next)) {
+        for next in uses.get(at).into_iter().flat_map(BTreeMap::keys) {
             let mut longer = so_far.clone();
             longer.push(next);
             if next == to {
@@ -191,12 +225,18 @@ fn check(source: &str, layers: &[&str]) {
     assert!(uses.len() > 10, "only {} modules were read", uses.len());
     let mut problems = Vec::new();
     let layer = |name: &str| layers.iter().position(|other| *other == name);
+    let gone = layers.iter().filter(|name| !uses.contains_key(**name));
+    problems.extend(gone.map(|name| format!("`{name}` is in the list, and nowhere else")));
     for (from, all) in &uses {
-        for (to, file) in all.iter().filter(|(to, _)| !is_left(from, to)) {
-            if let (Some(upper), Some(lower)) = (layer(from), layer(to))
-                && upper < lower
-            {
-                problems.push(format!("{file}: `{from}` uses `{to}`, which stands above it"));
+        let Some(upper) = layer(from) else {
+            problems.push(format!("`{from}` is not in the list"));
+            continue;
+        };
+        for (to, file) in all {
+            match layer(to) {
+                Some(lower) if lower < upper => {}
+                Some(_) => problems.push(format!("{file}: `{from}` uses `{to}`, which stands above it")),
+                None => problems.push(format!("{file}: `{from}` uses `{to}`, which is not in the list")),
             }
         }
         if let Some(way) = way(&uses, from, from) {

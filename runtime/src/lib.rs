@@ -35,6 +35,8 @@ pub mod client;
 pub mod contract;
 pub mod depth;
 pub mod json;
+mod key;
+mod kind;
 #[macro_use]
 mod macros;
 pub mod map;
@@ -48,18 +50,21 @@ pub mod operation;
 pub mod parameters;
 pub mod pattern;
 pub mod pointer;
+mod raw;
 pub mod read;
 pub mod schema;
 pub mod secret;
 #[cfg(feature = "server")]
 pub mod server;
+mod template;
 pub mod text;
 #[cfg(feature = "client")]
 pub mod transport;
 pub mod violation;
 
 pub use contract::{Contract, Rejected, Undeclared};
-pub use json::{Json, Kind};
+pub use json::Json;
+pub use kind::Kind;
 pub use map::Map;
 pub use moment::Moment;
 pub use nullable::Nullable;

@@ -14,7 +14,7 @@ use std::{slice, vec};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::read::{BySerde, Key, Seed};
+use crate::key::Key;
 use crate::text;
 
 /// A map from strings to `V` that keeps insertion order.
@@ -294,7 +294,7 @@ impl<V: Serialize> Serialize for Map<V> {
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
     /// Fails when a key occurs twice.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MapVisitor::<Seed<V, BySerde>>(PhantomData))
+        deserializer.deserialize_map(MapVisitor::<PhantomData<V>>(PhantomData))
     }
 }
 

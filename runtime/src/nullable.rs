@@ -9,8 +9,6 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::read::{BySerde, Seed};
-
 /// JSON `null` or a `T`.
 ///
 /// In `Option<Nullable<T>>`, `None` is an absent member, `Some(Nullable::Null)` one that
@@ -110,7 +108,7 @@ impl<T: Serialize> Serialize for Nullable<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(NullableVisitor::<Seed<T, BySerde>>(PhantomData))
+        deserializer.deserialize_option(NullableVisitor::<PhantomData<T>>(PhantomData))
     }
 }
 

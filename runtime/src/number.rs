@@ -20,7 +20,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::read::raw;
+use crate::raw;
 use decimal::{Canonical, Decimal, Rounded};
 use grammar::{BUFFER, Scan, print_small, scan};
 

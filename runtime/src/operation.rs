@@ -9,9 +9,9 @@ use std::fmt;
 use crate::media::MediaType;
 use crate::parameters::{Parameter, Scalar};
 use crate::schema::Validator;
+use crate::template;
 
 mod search;
-mod template;
 
 /// One method of one path.
 #[derive(Clone, Copy)]

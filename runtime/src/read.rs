@@ -42,24 +42,22 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-pub(crate) mod raw;
 #[cfg(test)]
 mod tests;
 mod union;
 mod values;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Json, Map, depth};
+use crate::{Json, Map, depth, raw};
 
-pub use raw::describe;
+pub use crate::key::Key;
+pub use crate::raw::describe;
 pub use union::{Peeked, Rest, Tag, peek, tagged};
 
 /// A value read by the rules of JSON Schema.
@@ -125,14 +123,22 @@ pub fn document<T: for<'de> Read<'de> + Send>(bytes: &[u8], depth: usize) -> ser
     if depth < depth::SHALLOW && depth::of(bytes) > depth {
         return Err(serde_json::Error::custom("nested too deeply"));
     }
-    raw::document(bytes).or_else(|error| match depth::of(bytes) {
+    here(bytes).or_else(|error| match depth::of(bytes) {
         // Perhaps it was refused only because no stack is made for everything that may come;
         // `serde_json` refuses the level that reaches its limit.
         levels if levels >= depth::held() && levels <= depth => {
-            depth::holding(levels + 1, || raw::document(bytes)).unwrap_or(Err(error))
+            depth::holding(levels + 1, || here(bytes)).unwrap_or(Err(error))
         }
         _ => Err(error),
     })
+}
+
+/// Reads a document on this thread, as deep as its stack holds.
+fn here<'de, T: Read<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    raw::follow(&mut reader);
+    let value = T::read(&mut reader)?;
+    reader.end().map(|()| value)
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);
@@ -149,62 +155,6 @@ impl<'de, T: FromMap<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
-/// The name of a member, borrowed from the input where that is in memory and the name
-/// is written without escapes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key<'de>(Cow<'de, str>);
-
-impl<'de> Key<'de> {
-    /// The name.
-    #[inline]
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The name as a `String`; allocates if it was borrowed.
-    #[must_use]
-    pub fn into_string(self) -> String {
-        self.0.into_owned()
-    }
-
-    /// Hands the name to the seed of a map's reader.
-    fn give<S: DeserializeSeed<'de>, E: Error>(self, seed: S) -> Result<S::Value, E> {
-        match self.0 {
-            Cow::Borrowed(name) => seed.deserialize(BorrowedStrDeserializer::new(name)),
-            Cow::Owned(name) => seed.deserialize(StringDeserializer::new(name)),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a member")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(name)))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(name.to_owned())))
-            }
-
-            fn visit_string<E>(self, name: String) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(name)))
-            }
-        }
-
-        deserializer.deserialize_str(KeyVisitor)
-    }
-}
-
 /// Reads the value of member `name` into its slot. Fails when the slot is filled, which
 /// means that the member occurs twice.
 ///
@@ -217,7 +167,7 @@ pub fn field<'de, A: MapAccess<'de>, T: Read<'de>>(
     if slot.is_some() {
         return Err(A::Error::duplicate_field(name));
     }
-    *slot = Some(map.next_value_seed(Seed::<T, ByRead>::default())?);
+    *slot = Some(map.next_value_seed(Seed::<T>::default())?);
     Ok(())
 }
 
@@ -240,7 +190,7 @@ pub fn extra<'de, A: MapAccess<'de>, T: Read<'de>>(
     extra: &mut Map<T>,
     key: Key<'de>,
 ) -> Result<(), A::Error> {
-    let value = map.next_value_seed(Seed::<T, ByRead>::default())?;
+    let value = map.next_value_seed(Seed::<T>::default())?;
     // The name is part of the data, so the message does not repeat it.
     extra.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
 }
@@ -342,33 +292,19 @@ impl<M: SerializeMap> Members<M> {
     }
 }
 
-/// Reads a `T` in the way `How` says.
-pub(crate) struct Seed<T, How>(PhantomData<(T, How)>);
+/// Reads a `T` through [`Read`].
+pub(crate) struct Seed<T>(PhantomData<T>);
 
-/// Through [`Read`].
-pub(crate) struct ByRead;
-
-/// Through `Deserialize`.
-pub(crate) struct BySerde;
-
-impl<T, How> Default for Seed<T, How> {
+impl<T> Default for Seed<T> {
     fn default() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<'de, T: Read<'de>> DeserializeSeed<'de> for Seed<T, ByRead> {
+impl<'de, T: Read<'de>> DeserializeSeed<'de> for Seed<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         T::read(deserializer)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Seed<T, BySerde> {
-    type Value = T;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        T::deserialize(deserializer)
     }
 }

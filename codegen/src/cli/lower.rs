@@ -1,6 +1,6 @@
 //! `lower`: the document that progenitor gets.
 
-use contract_codegen::{diagnostics::Diagnostics, explain::whereabouts, lower, plan::Side, refine};
+use contract_codegen::explain::whereabouts;
 use serde_json::json;
 
 use super::{
@@ -14,10 +14,7 @@ use super::{
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected)?;
     let contract = project.read_with(&|what| screen.step(what))?;
-    let mut diagnostics = Diagnostics::new();
-    let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
-    let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
-    diagnostics.append(refine::second_opinion(&plan, &mut lowered));
+    let (lowered, diagnostics) = project.lower(&contract);
     let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {
@@ -31,7 +28,6 @@ pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
             ));
         }
     }
-    diagnostics.attach(&contract.sources);
     screen.diagnostics(&contract.diagnostics);
     screen.diagnostics(&diagnostics);
     let exit = if diagnostics.has_errors() { REFUSED } else { 0 };

@@ -8,7 +8,7 @@ use crate::{
     api::{Operation, ParameterIn, Status},
     emit,
     plan::{Answers, Call, Payload, Side},
-    schema::{Graph, SchemaId},
+    words::limits_of,
 };
 
 /// The lines of a method's documentation.
@@ -58,7 +58,7 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
                 ParameterIn::Cookie => "cookie",
             };
             let mut facts = vec![format!("`{}` {place}", parameter.row.name)];
-            let limits = parameter.row.schema.map(|id| limits(graph, id)).unwrap_or_default();
+            let limits = parameter.row.schema.map(|id| limits_of(graph, id)).unwrap_or_default();
             if !limits.is_empty() {
                 facts.push(limits);
             }
@@ -144,18 +144,6 @@ fn scopes(call: &Call<'_>) -> String {
         [one] => format!(", needs {one}"),
         many => format!(", needs one of {}", many.join(", ")),
     }
-}
-
-/// The limits of a plain value in words.
-pub(crate) fn limits(graph: &Graph, schema: SchemaId) -> String {
-    let mut schemas = Vec::new();
-    let mut next = Some(schema);
-    // Bounded like every walk over references: a graph may be made by hand.
-    while let Some(id) = next.filter(|_| schemas.len() < 64) {
-        schemas.push(graph.schema(id));
-        next = graph.schema(id).reference;
-    }
-    emit::limits(&schemas)
 }
 
 /// Lines of documentation, each with the space that `///` has before its text.

@@ -34,14 +34,20 @@ impl Source {
 }
 
 impl Modules {
-    /// Adds a module; a second one of its name is an error, which leaves the first.
+    /// Adds modules; a second one of a name is an error, which leaves the first.
     pub(super) fn add(
         &mut self,
-        module: Module,
+        modules: Vec<Module>,
         source: Source,
         config: &Config,
         problems: &mut Diagnostics,
     ) {
+        for module in modules {
+            self.add_one(module, source, config, problems);
+        }
+    }
+
+    fn add_one(&mut self, module: Module, source: Source, config: &Config, problems: &mut Diagnostics) {
         if let Some((first, before)) = self.0.get(&module.name) {
             let message = format!(
                 "two modules are called `{}`: {} makes the one, {} the other",
@@ -49,7 +55,7 @@ impl Modules {
                 before.words(),
                 source.words()
             );
-            let table = config.tables.iter().find(|table| super::table_module(table) == first.name);
+            let table = config.tables.iter().find(|table| super::registries::name(table) == first.name);
             let place = table.and_then(|table| config.place("table.name", &table.name));
             problems.push(Diagnostic::error("config", message).maybe_at(place).help(
                 "choose another name for the table or the area: a table's module is its name with an `s`",

@@ -12,6 +12,7 @@ use crate::{
     schema::Types,
     shape::{Body, Shapes, TypeRef},
     together::{Conj, Facts},
+    words::limits_of,
 };
 
 /// A parameter of a lowered operation.
@@ -102,7 +103,7 @@ impl Lowering<'_> {
             let what = format!("`allowReserved` of parameter `{wire}`");
             self.lose(place, what, "the client sends reserved characters as they are");
         }
-        let limits = row.schema.map(|schema| crate::client::limits(self.graph, schema)).unwrap_or_default();
+        let limits = row.schema.map(|schema| limits_of(self.graph, schema)).unwrap_or_default();
         if !limits.is_empty() {
             let what = format!("limits of parameter `{wire}`: {limits}");
             self.lose(place, what, "checked before it is sent, by its schema");

@@ -9,8 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::text::{self, Build, Failure, Key, Parsed};
 use super::{Json, JsonError, JsonErrorKind, Object};
-use crate::read::raw;
-use crate::{Number, depth};
+use crate::{Number, depth, raw};
 
 pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Json, JsonError> {
     let here = depth.min(depth::held());

@@ -6,7 +6,8 @@
 
 use std::cmp::Ordering;
 
-use super::{Operations, template};
+use super::Operations;
+use crate::template;
 
 /// The position in the table's order of the first template that the path fits.
 pub(super) fn first(operations: &Operations, path: &str) -> Option<usize> {

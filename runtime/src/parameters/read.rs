@@ -9,9 +9,8 @@ use http::{HeaderName, header};
 
 use super::found::{Attempt, Found, Unreadable};
 use super::{Location, Parameter, Query, Scalar, Shape, Style};
-use crate::operation::Operation;
 use crate::violation::Path;
-use crate::{Json, Map};
+use crate::{Json, Map, template};
 
 /// What is wrong with one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +39,10 @@ pub enum Missing {
 /// Where parameters are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
-    /// The operation whose path template names the path's parameters.
-    pub operation: &'a Operation,
+    /// The path's template, which names its parameters.
+    pub path: &'a str,
+    /// What is looked for.
+    pub parameters: &'a [Parameter],
     /// Path, headers and cookies.
     pub parts: &'a Parts,
     /// The query, split.
@@ -49,13 +50,13 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Reads and checks all parameters of the operation, in its order.
+    /// Reads and checks all parameters, in their order.
     ///
     /// # Errors
     /// All that is wrong, in the same order.
     pub fn read(&self) -> Result<Vec<Option<Json>>, Vec<Fault>> {
         let mut faults = Vec::new();
-        let values = self.operation.parameters.iter().map(|p| self.read_one(p, &mut faults)).collect();
+        let values = self.parameters.iter().map(|p| self.read_one(p, &mut faults)).collect();
         if faults.is_empty() { Ok(values) } else { Err(faults) }
     }
 
@@ -77,7 +78,7 @@ impl Sources<'_> {
 
     fn find(&self, parameter: &Parameter, attempt: Attempt) -> Found {
         match parameter.location {
-            Location::Path => match self.operation.path_value(self.parts.uri.path(), parameter.name) {
+            Location::Path => match template::value(self.path, self.parts.uri.path(), parameter.name) {
                 Some(raw) => attempt.one_piece(parameter, raw).map(Some),
                 None => Ok(None),
             },
@@ -93,7 +94,7 @@ impl Sources<'_> {
 
     /// Whether a name belongs to another parameter at the same place.
     fn claims(&self, own: &Parameter, name: &str) -> bool {
-        let others = self.operation.parameters.iter();
+        let others = self.parameters.iter();
         let mut others = others.filter(|other| other.location == own.location && other.name != own.name);
         others.any(|other| {
             let below = || name.strip_prefix(other.name).is_some_and(|rest| rest.starts_with('['));

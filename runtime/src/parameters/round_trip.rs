@@ -3,7 +3,6 @@
 use http::{HeaderValue, header::COOKIE};
 
 use super::{Location, Parameter, Query, Scalar, Shape, Sources, Style, write};
-use crate::operation::Operation;
 use crate::{Json, schema::Types};
 
 /// Texts that are hard to tell from syntax.
@@ -60,9 +59,8 @@ fn read(row: &Parameter, parts: &http::request::Parts) -> Option<Json> {
         row.name = "X-Name";
     }
     let parameters: &'static [Parameter] = Box::leak(Box::new([row]));
-    let operation = Operation { path: "/a/{na me}/b", parameters, ..Operation::NONE };
     let query = Query::parse(parts.uri.query().unwrap_or("")).unwrap();
-    let mut values = Sources { operation: &operation, parts, query: &query }.read().unwrap();
+    let mut values = Sources { path: "/a/{na me}/b", parameters, parts, query: &query }.read().unwrap();
     values.remove(0)
 }
 

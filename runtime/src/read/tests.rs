@@ -1,5 +1,7 @@
 //! Objects, unions and values as generated code reads and writes them.
 
+use std::borrow::Cow;
+
 use serde::Serializer;
 
 use super::*;

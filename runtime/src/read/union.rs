@@ -7,9 +7,8 @@ use std::vec;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess};
 
-use super::{ByRead, Key, Read, Seed, raw};
-use crate::Number;
-use crate::json::Kind;
+use super::{Key, Read, Seed};
+use crate::{Kind, Number, raw};
 
 /// The value of a tag member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +83,7 @@ pub fn tagged<'de, A: MapAccess<'de>, T>(
         let found = match kept.as_bytes() {
             [b'"', .., b'"'] if !kept.contains('\\') => Tag::Text(&kept[1..kept.len() - 1]),
             [b'"', ..] => {
-                string = raw::parse::<_, A::Error>(Cow::Borrowed(&kept), Seed::<String, ByRead>::default())?;
+                string = raw::parse::<_, A::Error>(Cow::Borrowed(&kept), Seed::<String>::default())?;
                 Tag::Text(&string)
             }
             b"true" => Tag::Bool(true),
@@ -180,7 +179,7 @@ impl<'de, E: Error> Peeked<'de, E> {
 
     /// Reads the value. Fails as `T::read` does, with a message free of data.
     pub fn parse<T: Read<'de>>(&self) -> Result<T, E> {
-        raw::parse(self.text.clone(), Seed::<T, ByRead>::default())
+        raw::parse(self.text.clone(), Seed::<T>::default())
     }
 
     /// The error for a value of the wrong type: `invalid type: string, expected …`.

@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-use super::{ByRead, Read, Seed, raw};
+use super::{Read, Seed};
 use crate::map::MapVisitor;
 use crate::nullable::NullableVisitor;
-use crate::{Json, Map, Nullable, Number, Secret, secret};
+use crate::{Json, Map, Nullable, Number, Secret, raw, secret};
 
 macro_rules! read_by_serde {
     ($($type:ty),*) => {$(
@@ -67,7 +67,7 @@ impl<'de, T: Read<'de>> Read<'de> for Box<T> {
 
 impl<'de, T: Read<'de>> Read<'de> for Nullable<T> {
     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(NullableVisitor::<Seed<T, ByRead>>(PhantomData))
+        deserializer.deserialize_option(NullableVisitor::<Seed<T>>(PhantomData))
     }
 }
 
@@ -80,7 +80,7 @@ impl<'de, T: Read<'de>> Read<'de> for Secret<T> {
 impl<'de, V: Read<'de>> Read<'de> for Map<V> {
     /// Fails when a key occurs twice.
     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MapVisitor::<Seed<V, ByRead>>(PhantomData))
+        deserializer.deserialize_map(MapVisitor::<Seed<V>>(PhantomData))
     }
 }
 
@@ -101,7 +101,7 @@ impl<'de, T: Read<'de>> Visitor<'de> for ArrayVisitor<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed::<T, ByRead>::default())? {
+        while let Some(item) = items.next_element_seed(Seed::<T>::default())? {
             array.push(item);
         }
         Ok(array)
@@ -126,7 +126,7 @@ macro_rules! read_tuple {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
                 let short = || A::Error::custom(concat!("too few items, expected ", $expecting));
-                let tuple = ($(items.next_element_seed(Seed::<$name, ByRead>::default())?.ok_or_else(short)?,)*);
+                let tuple = ($(items.next_element_seed(Seed::<$name>::default())?.ok_or_else(short)?,)*);
                 match items.next_element::<IgnoredAny>()? {
                     None => Ok(tuple),
                     Some(_) => Err(A::Error::custom(concat!("too many items, expected ", $expecting))),

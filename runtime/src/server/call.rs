@@ -46,7 +46,12 @@ impl Call {
     pub fn new(operation: &'static Operation, context: Context) -> Result<Self, Rejection> {
         let query =
             Query::parse(context.uri().query().unwrap_or("")).map_err(|_| Rejection::MalformedQuery)?;
-        let sources = Sources { operation, parts: context.parts(), query: &query };
+        let sources = Sources {
+            path: operation.path,
+            parameters: operation.parameters,
+            parts: context.parts(),
+            query: &query,
+        };
         let values = sources.read().map_err(Rejection::Parameters)?;
         Ok(Self { operation, values, context })
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
 use crate::depth;
-use crate::json::Kind;
+use crate::kind::Kind;
 
 /// The text of the value that `deserializer` stands before; borrowed from the input if
 /// that is in memory. Fails for anything but `serde_json`.
@@ -30,7 +30,7 @@ pub(crate) fn unexpected<E: de::Error>(text: &str, expected: &str) -> E {
 
 /// Reads a value from its text, where errors must neither show data nor give positions
 /// in the text, which nobody has seen.
-pub(super) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
+pub(crate) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
     text: Cow<'de, str>,
     seed: S,
 ) -> Result<S::Value, E> {
@@ -51,18 +51,10 @@ pub(super) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
 }
 
 /// Follows a document as deep as this thread's stack holds it.
-fn follow<'de, R: serde_json::de::Read<'de>>(deserializer: &mut serde_json::Deserializer<R>) {
+pub(crate) fn follow<'de, R: serde_json::de::Read<'de>>(deserializer: &mut serde_json::Deserializer<R>) {
     if depth::held() > depth::SHALLOW {
         deserializer.disable_recursion_limit();
     }
-}
-
-/// Reads a document on this thread, as deep as its stack holds.
-pub(crate) fn document<'de, T: super::Read<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    follow(&mut reader);
-    let value = T::read(&mut reader)?;
-    reader.end().map(|()| value)
 }
 
 /// What went wrong, without the values that `serde_json` puts into its messages and
@@ -91,7 +83,7 @@ pub fn describe(error: &serde_json::Error) -> String {
 ///
 /// A value that is read from its text starts counting depth anew, so without this limit
 /// unions within unions would recurse as deep as the sender likes.
-pub(super) fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
+pub(crate) fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
     // On a deeper stack the whole document has been measured.
     let held = depth::held();
     if held > depth::SHALLOW || text.len() <= held * 2 || depth::of(text.as_bytes()) <= held {

@@ -4,12 +4,12 @@
 //! placeholder takes as little as lets the rest of its segment match, never nothing.
 
 /// Whether the path fits.
-pub(super) fn matches(template: &str, path: &str) -> bool {
+pub(crate) fn matches(template: &str, path: &str) -> bool {
     walk(template, path, |_, _| {})
 }
 
 /// What stands in a placeholder's place.
-pub(super) fn value<'p>(template: &str, path: &'p str, name: &str) -> Option<&'p str> {
+pub(crate) fn value<'p>(template: &str, path: &'p str, name: &str) -> Option<&'p str> {
     let mut found = None;
     let fits = walk(template, path, |placeholder, value| {
         if placeholder == name && found.is_none() {
@@ -20,7 +20,7 @@ pub(super) fn value<'p>(template: &str, path: &'p str, name: &str) -> Option<&'p
 }
 
 /// Whether two templates differ in the names of placeholders at most.
-pub(super) fn same_shape(one: &str, other: &str) -> bool {
+pub(crate) fn same_shape(one: &str, other: &str) -> bool {
     let (mut one, mut other) = (one, other);
     loop {
         let ((literal, rest), (literal2, rest2)) = (before_placeholder(one), before_placeholder(other));

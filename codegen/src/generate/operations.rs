@@ -1,0 +1,65 @@
+//! The modules of the operations of one side, each behind the features that use it.
+
+use super::lines;
+use crate::{
+    calls,
+    client::client,
+    config::Config,
+    diagnostics::Diagnostics,
+    emit::Emitter,
+    operations,
+    plan::{Plan, Side},
+    render::{Gate, Module, Part},
+    schema::Graph,
+    server::server,
+};
+
+/// The table of operations, what both halves share, and the halves that are asked for.
+pub(super) fn modules(
+    config: &Config,
+    plan: &Plan<'_>,
+    graph: &Graph,
+    types: &Emitter<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Module> {
+    let (output, side) = (&config.output, plan.side);
+    let both: Gate = match (output.client, output.server) {
+        (true, true) => &[Part::Client, Part::Server],
+        (true, false) => &[Part::Client],
+        (false, _) => &[Part::Server],
+    };
+    let about = match side {
+        Side::Paths => "The operations of the contract.",
+        Side::Webhooks => "The webhooks and callbacks of the contract.",
+    };
+    let table = operations::operations(plan, graph, types);
+    let mut out = vec![Module::new(side.table().0, lines(about), &table)];
+    if let Some(tokens) = operations::bodies(plan, graph, types) {
+        let about = lines("Request bodies of several media types, or of parts.");
+        out.push(Module::new(side.bodies(), about, &tokens).behind(both));
+    }
+    if let Some(tokens) = calls::answers(plan, types) {
+        let about = lines("Answers and refusals of several types.");
+        out.push(Module::new(side.answers(), about, &tokens).behind(both));
+    }
+    let about = lines("What each operation is asked, in types that client and server share.");
+    out.push(Module::new(side.calls(), about, &calls::calls(plan, graph, types)).behind(both));
+    if output.server {
+        let (name, about) = match side {
+            Side::Paths => ("server", "The server interface: a trait, and the router that calls it."),
+            Side::Webhooks => {
+                ("webhook_server", "What receives webhooks: a trait, and the router that calls it.")
+            }
+        };
+        out.push(Module::new(name, lines(about), &server(plan, types)).behind(&[Part::Server]));
+    }
+    if output.client {
+        let (name, about) = match side {
+            Side::Paths => ("client", "The client: one method for each operation."),
+            Side::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
+        };
+        let tokens = client(plan, graph, types, &config.client, diagnostics);
+        out.push(Module::new(name, lines(about), &tokens).behind(&[Part::Client]));
+    }
+    out
+}
