@@ -6,13 +6,19 @@ mod operation;
 mod print;
 pub mod reason;
 
-pub use self::constraint::{Constraint, Constraints, How};
+use std::collections::BTreeSet;
+
 use contract_runtime::text::position;
 
+use self::constraint::clip;
+pub use self::constraint::{Constraint, Constraints, How};
 use crate::{
+    diagnostics::Diagnostics,
+    generate::Project,
+    plan::{Plan, Side},
     reading::Reading,
     schema::SchemaId,
-    shape::{Body, TypeId, TypeRef},
+    shape::{Body, Field, TypeId, TypeRef},
     stack::deep,
     together::{Conj, Facts},
     tree::Place,
@@ -40,8 +46,8 @@ pub struct Explanation {
 pub struct Rule {
     /// `maxLength 64`
     pub text: String,
-    /// What enforces it.
-    pub how: How,
+    /// What enforces it; nothing for what only tells: `format`, `default`.
+    pub how: Option<How>,
     /// Engines that do not carry it.
     pub dropped_by: &'static [&'static str],
 }
@@ -63,19 +69,27 @@ pub struct Part {
     pub rules: Vec<Rule>,
 }
 
-/// Explains a type, `Type.member`, the end of a schema's location, or an operation's id.
+/// Explains a type, `Type.member`, the end of a schema's location, or an operation by its id or its
+/// method.
 ///
 /// # Errors
 /// The nearest name that there is, when nothing has this one.
-pub fn explain(contract: &Reading, name: &str) -> Result<Vec<Explanation>, Option<String>> {
-    let found = find::find(contract, name);
-    if found.is_empty() {
-        return Err(find::nearest(contract, name));
-    }
-    Ok(deep(|| {
-        let explainer = Explainer { contract, constraints: Constraints::new(contract) };
-        found.into_iter().map(|target| explainer.target(target)).collect()
-    }))
+pub fn explain(
+    project: &Project,
+    contract: &Reading,
+    name: &str,
+) -> Result<Vec<Explanation>, Option<String>> {
+    deep(|| {
+        // What is wrong with operations is for `generate` to say.
+        let mut ignored = Diagnostics::new();
+        let plans = [Side::Paths, Side::Webhooks].map(|side| project.plan(contract, side, &mut ignored));
+        let found = find::find(contract, &plans, name);
+        if found.is_empty() {
+            return Err(find::nearest(contract, &plans, name));
+        }
+        let explainer = Explainer { contract, plans, constraints: Constraints::new(contract) };
+        Ok(found.into_iter().filter_map(|target| explainer.target(target)).collect())
+    })
 }
 
 /// What a name can mean.
@@ -84,24 +98,27 @@ enum Target {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    Operation(usize),
-    Webhook(usize),
+    /// A call of one of the plans, by the index of both.
+    Call(usize, usize),
 }
 
 struct Explainer<'a> {
     contract: &'a Reading,
+    plans: [Plan<'a>; 2],
     constraints: Constraints<'a>,
 }
 
 impl Explainer<'_> {
-    fn target(&self, target: Target) -> Explanation {
-        match target {
+    fn target(&self, target: Target) -> Option<Explanation> {
+        Some(match target {
             Target::Type(id) => self.definition(id),
             Target::Member(id, index) => self.member(id, index),
             Target::Schema(id) => self.schema(id),
-            Target::Operation(index) => self.operation(&self.contract.api.operations[index], "operation"),
-            Target::Webhook(index) => self.operation(&self.contract.api.webhooks[index], "webhook"),
-        }
+            Target::Call(plan, index) => {
+                let plan = self.plans.get(plan)?;
+                self.operation(plan.side, plan.calls.get(index)?)
+            }
+        })
     }
 
     fn definition(&self, id: TypeId) -> Explanation {
@@ -111,12 +128,16 @@ impl Explainer<'_> {
             Body::Tagged(_) | Body::ByKind(_) | Body::Enum(_) => "enum",
         };
         let own = TypeRef::Named(id);
+        let mut rules = self.rules(&def.conj, &own, &[]);
+        if let Body::Newtype(inner) = &def.body {
+            rules.extend(self.inside(&def.conj, inner));
+        }
         Explanation {
             title: format!("{word} {}, in module `{}`", def.name, def.area),
             origins: self.origins(&def.conj),
             description: self.description(&def.conj, def.schema),
             form: reason::form(self.contract, def),
-            rules: self.rules(&def.conj, &own, &[]),
+            rules,
             parts: self.parts(id),
         }
     }
@@ -170,17 +191,21 @@ impl Explainer<'_> {
             ty: reason::name(self.contract, &field.ty),
             presence: presence.to_owned(),
             description: self.description(&field.conj, field.describe),
-            rules: rules(self.constraints.of_member(field, &covered)),
+            rules: self.rules_of_member(field, &covered),
         })
+    }
+
+    fn rules_of_member(&self, field: &Field, covered: &[SchemaId]) -> Vec<Rule> {
+        let mut all = rules(self.constraints.of_member(field, covered));
+        all.extend(self.told(&field.conj, covered));
+        all.extend(self.inside(&field.conj, &field.ty));
+        all
     }
 
     /// The schemas whose rules a field's own type carries and explains.
     fn covered(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
-            TypeRef::Named(id) => {
-                let conj = &self.contract.shapes.get(*id).conj;
-                Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects).members
-            }
+            TypeRef::Named(id) => self.members(&self.contract.shapes.get(*id).conj),
             TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => self.covered(inner),
             _ => Vec::new(),
         }
@@ -210,7 +235,7 @@ impl Explainer<'_> {
             origins: self.origins(&field.conj),
             description: part.description,
             form,
-            rules: rules(self.constraints.of_member(field, &[])),
+            rules: self.rules_of_member(field, &[]),
             parts: Vec::new(),
         }
     }
@@ -247,7 +272,49 @@ impl Explainer<'_> {
     }
 
     fn rules(&self, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Rule> {
-        rules(self.constraints.at(conj, ty, covered))
+        let mut all = rules(self.constraints.at(conj, ty, covered));
+        all.extend(self.told(conj, covered));
+        all.extend(self.inside(conj, ty));
+        all
+    }
+
+    /// What a place is told that nothing enforces.
+    fn told(&self, conj: &Conj, covered: &[SchemaId]) -> Vec<Rule> {
+        let members = self.members(conj).into_iter().filter(|id| !covered.contains(id));
+        let schemas = members.map(|id| self.contract.graph.schema(id));
+        let texts = schemas.flat_map(|schema| {
+            let format = schema.format.as_ref().map(|format| format!("format {format}"));
+            let default =
+                schema.default.as_ref().map(|default| format!("default {}", clip(&default.to_string())));
+            format.into_iter().chain(default)
+        });
+        let texts: BTreeSet<String> = texts.collect();
+        texts.into_iter().map(|text| Rule { text, how: None, dropped_by: &[] }).collect()
+    }
+
+    /// The rules of what stands in a list or a map, unless a type of its own has them.
+    fn inside(&self, conj: &Conj, ty: &TypeRef) -> Vec<Rule> {
+        let graph = &self.contract.graph;
+        let schemas = self.members(conj).into_iter().map(|id| graph.schema(id));
+        let (inner, inside, what): (&TypeRef, Vec<SchemaId>, _) = match ty {
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => return self.inside(conj, inner),
+            TypeRef::Vec(inner) => (inner, schemas.filter_map(|s| s.items).collect(), "each element"),
+            TypeRef::Map(inner) => {
+                (inner, schemas.filter_map(|s| s.additional_properties).collect(), "each member")
+            }
+            _ => return Vec::new(),
+        };
+        if inside.is_empty() || !self.covered(inner).is_empty() {
+            return Vec::new();
+        }
+        let mut all = self.rules(&Conj::all(inside), inner, &[]);
+        all.iter_mut().for_each(|rule| rule.text = format!("{what}: {}", rule.text));
+        all
+    }
+
+    /// All schemas that apply at a place.
+    fn members(&self, conj: &Conj) -> Vec<SchemaId> {
+        Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects).members
     }
 
     fn description(&self, conj: &Conj, first: Option<SchemaId>) -> Option<String> {
@@ -272,7 +339,7 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
     let mut out: Vec<Rule> = Vec::new();
     for constraint in constraints {
         let text = format!("{} {}", constraint.keyword, constraint.value);
-        let rule = Rule { text, how: constraint.how, dropped_by: constraint.dropped_by() };
+        let rule = Rule { text, how: Some(constraint.how), dropped_by: constraint.dropped_by() };
         if !out.contains(&rule) {
             out.push(rule);
         }

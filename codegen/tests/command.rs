@@ -488,6 +488,73 @@ fn lower_prints_openapi_3_0() {
 }
 
 #[test]
+fn explain_tells_all_that_stands_in_rustdoc() {
+    let folder = Folder::new("explain-rules");
+    folder.put(
+        "rules.json",
+        r#"{"$id": "https://a.example/rules.json", "title": "Rules", "type": "object", "properties": {
+            "tags": {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^a", "format": "x"}},
+            "day": {"type": "string", "format": "date", "default": "2026-01-01"},
+            "list": {"type": "array", "items": {"type": "integer"}, "default": [1, 2]},
+            "version": {"const": true}
+        }}"#,
+    );
+    let ran = folder.run(&["explain", "Rules", "rules.json"]).ended(0);
+    for words in [
+        "- minItems 1: by `is_valid`",
+        "- each element: pattern ^a: by `is_valid`",
+        "- each element: format x: told, not checked",
+        "- format date: told, not checked",
+        "- default \"2026-01-01\": told, not checked",
+        "- default [1,2]: told, not checked",
+        "- const true: by",
+    ] {
+        assert!(ran.out.contains(words), "{words}\n{}", ran.out);
+    }
+    folder.run(&["generate", "rules.json", "-o", "api"]).ended(0);
+    let models = fs::read_to_string(folder.0.join("api/src/models.rs")).unwrap();
+    for words in [
+        "Limits: at least 1 entry; each format `x`; matches `^a`.",
+        "Limits: format `date`.",
+        "Default: `\"2026-01-01\"`.",
+        "Default: `[1,2]`.",
+        "Always `true`.",
+    ] {
+        assert!(models.contains(words), "{words}\n{models}");
+    }
+}
+
+/// The names of methods are the plan's, which keeps them apart.
+#[test]
+fn explain_names_operations_as_the_client_does() {
+    let folder = Folder::new("explain-names");
+    folder.put(
+        "api.json",
+        r#"{"openapi": "3.1.0", "info": {"title": "", "version": ""}, "paths": {"/a": {"get": {
+            "operationId": "clone",
+            "parameters": [
+                {"name": "body", "in": "query", "schema": {"type": "string"}},
+                {"name": "X-Hidden", "in": "header", "schema": {"type": "string"}},
+                {"name": "X-Sent", "in": "header", "schema": {"type": "string"}}
+            ],
+            "responses": {"204": {"description": ""}}
+        }}}}"#,
+    );
+    let options = "inputs = [\"api.json\"]\n[operations]\nhidden-headers = [\"X-Hidden\"]\n[client]\ntransport-headers = [\"X-Sent\"]\n";
+    folder.put("codegen.toml", options);
+    let ran = folder.run(&["explain", "call_clone", "codegen.toml"]).ended(0);
+    for words in [
+        "method `call_clone`",
+        "`CloneCall` as a value",
+        "body (query_body): ",
+        "X-Hidden: String, header parameter, optional, which neither side sees",
+        "X-Sent: String, header parameter, optional, which the transport supplies",
+    ] {
+        assert!(ran.out.contains(words), "{words}\n{}", ran.out);
+    }
+}
+
+#[test]
 fn explain_says_where_from_and_what_enforces() {
     let folder = Folder::new("explain");
     let ran = folder.run(&["explain", "Ticket", "tickets.yaml"]).ended(0);

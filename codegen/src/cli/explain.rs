@@ -10,7 +10,7 @@ pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> Result<u8, Failure
     let inputs = project::inputs(&args.inputs, " after the NAME")?;
     let project = project::selected(&inputs, &args.selected)?;
     let contract = project.read_with(&|what| screen.step(what))?;
-    match explaining::explain(&contract, &args.name) {
+    match explaining::explain(&project, &contract, &args.name) {
         Ok(found) => {
             let texts: Vec<String> = found.iter().map(explaining::Explanation::text).collect();
             screen.result(&texts.join("\n"))?;

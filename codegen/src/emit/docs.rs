@@ -81,7 +81,12 @@ impl Emitter<'_> {
             _ => return words,
         };
         if !is_named(inner) && !inside.is_empty() {
-            let each = self.rules(&self.facts(&Conj::all(inside)), inner);
+            let facts = self.facts(&Conj::all(inside));
+            let constant = facts.members.iter().find_map(|&m| self.graph.schema(m).constant.as_ref());
+            let each = match constant {
+                Some(constant) => format!("`{constant}`"),
+                None => self.rules(&facts, inner),
+            };
             if !each.is_empty() {
                 if !words.is_empty() {
                     words.push_str("; ");
@@ -194,8 +199,12 @@ fn is_unprintable(c: char) -> bool {
 
 /// The default of a place, when it is short enough to print.
 fn default(schemas: &[&Schema]) -> Option<String> {
+    /// Lists and objects that take more are left to the contract.
+    const LONGEST: usize = 72;
     let default = schemas.iter().find_map(|s| s.default.as_ref())?;
-    (!matches!(default, Json::Object(_) | Json::Array(_))).then(|| format!("Default: `{default}`."))
+    let text = default.to_string();
+    let short = !matches!(default, Json::Object(_) | Json::Array(_)) || text.len() <= LONGEST;
+    short.then(|| format!("Default: `{text}`."))
 }
 
 #[cfg(test)]

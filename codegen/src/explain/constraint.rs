@@ -195,7 +195,8 @@ pub(super) fn type_words(types: Types) -> String {
     types.names().join(" or ")
 }
 
-fn clip(text: &str) -> String {
+/// A value as short as a line allows.
+pub(super) fn clip(text: &str) -> String {
     const LONGEST: usize = 72;
     if text.chars().count() <= LONGEST {
         return text.to_owned();

@@ -3,13 +3,14 @@
 use super::Target;
 use crate::{
     generate::select,
+    plan::{Plan, Side},
     reading::Reading,
     resolve::suggest,
     shape::{Body, TypeId},
 };
 
 /// Everything of that name; types before schemas, operations last.
-pub(super) fn find(contract: &Reading, name: &str) -> Vec<Target> {
+pub(super) fn find(contract: &Reading, plans: &[Plan<'_>], name: &str) -> Vec<Target> {
     let shapes = &contract.shapes;
     if let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == name) {
         return vec![Target::Type(id)];
@@ -21,12 +22,14 @@ pub(super) fn find(contract: &Reading, name: &str) -> Vec<Target> {
     {
         return vec![Target::Member(id, index)];
     }
-    let api = &contract.api;
-    let operation =
-        api.operations.iter().position(|o| o.id == name || crate::names::field_name(&o.id) == name);
-    let webhook = api.webhooks.iter().position(|o| o.id == name || o.path == name);
-    let called: Vec<Target> =
-        operation.map(Target::Operation).into_iter().chain(webhook.map(Target::Webhook)).collect();
+    let called = plans.iter().enumerate().filter_map(|(at, plan)| {
+        let index = plan.calls.iter().position(|call| {
+            let webhook = plan.side == Side::Webhooks && call.operation.path == name;
+            webhook || [&call.operation.id, &call.method, &call.name].into_iter().any(|own| own == name)
+        });
+        index.map(|index| Target::Call(at, index))
+    });
+    let called: Vec<Target> = called.collect();
     if !called.is_empty() || !name.contains(['#', '/', '.']) {
         return called;
     }
@@ -52,7 +55,7 @@ fn members(contract: &Reading, id: TypeId) -> impl Iterator<Item = (&str, &str)>
 }
 
 /// The nearest name that there is.
-pub(super) fn nearest(contract: &Reading, name: &str) -> Option<String> {
+pub(super) fn nearest(contract: &Reading, plans: &[Plan<'_>], name: &str) -> Option<String> {
     let shapes = &contract.shapes;
     let owner = name
         .split_once('.')
@@ -62,6 +65,6 @@ pub(super) fn nearest(contract: &Reading, name: &str) -> Option<String> {
         return suggest::nearest(member, names).map(|near| format!("{}.{near}", shapes.get(id).name));
     }
     let types = shapes.types.iter().map(|def| def.name.as_str());
-    let calls = contract.api.operations.iter().chain(&contract.api.webhooks).map(|o| o.id.as_str());
+    let calls = plans.iter().flat_map(|plan| &plan.calls).map(|call| call.operation.id.as_str());
     suggest::nearest(name, types.chain(calls)).map(str::to_owned)
 }

@@ -2,25 +2,34 @@
 
 use super::{Explainer, Explanation, Part, reason};
 use crate::{
-    api::{Operation, Status},
-    names,
+    api::Status,
+    plan::{Call, Side},
     schema::SchemaId,
     together::Conj,
 };
 
 impl Explainer<'_> {
-    pub(super) fn operation(&self, operation: &Operation, word: &str) -> Explanation {
+    pub(super) fn operation(&self, side: Side, call: &Call<'_>) -> Explanation {
+        let operation = call.operation;
         let named = |schema: Option<SchemaId>| {
             schema.map_or("bytes".to_owned(), |id| reason::name(self.contract, self.contract.shapes.of(id)))
         };
         let mut parts: Vec<Part> = Vec::new();
         for parameter in &operation.parameters {
+            let row = call.parameters.iter().find(|row| std::ptr::eq(row.parameter, parameter));
+            let field = row.and_then(|row| row.field.clone());
+            let given = match (row, &field) {
+                (None, _) => ", which neither side sees",
+                (Some(_), None) => ", which the transport supplies",
+                (Some(_), Some(_)) => "",
+            };
+            let required = row.map_or(parameter.required, |row| row.row.required);
+            let location = format!("{:?}", parameter.location).to_lowercase();
             parts.push(Part {
                 wire: parameter.name.clone(),
-                name: names::field_name(&parameter.name),
+                name: field.unwrap_or_default(),
                 ty: named(parameter.schema),
-                presence: format!("{:?} parameter, {}", parameter.location, presence(parameter.required))
-                    .to_lowercase(),
+                presence: format!("{location} parameter, {}{given}", presence(required)),
                 description: parameter.description.clone(),
                 rules: parameter.schema.map_or_else(Vec::new, |id| {
                     let ty = self.contract.shapes.of(id);
@@ -46,20 +55,21 @@ impl Explainer<'_> {
         }
         let text = [operation.summary.clone(), operation.description.clone()].into_iter().flatten();
         let text: Vec<String> = text.collect();
+        let (word, sides) = match side {
+            Side::Paths => ("operation", "the client and of the server's trait"),
+            Side::Webhooks => ("webhook", "the sender and of the receiver's trait"),
+        };
+        let unsendable = call.unsendable.as_ref().map(|why| format!("; no client can send it: {why}"));
         Explanation {
-            title: format!("{word} {}: {} {}", operation.id, operation.method, operation.path),
+            title: format!("{word} {}: {}", operation.id, call.place()),
             origins: vec![self.whereabouts(&operation.place)],
             description: (!text.is_empty()).then(|| text.join("\n")),
-            form: match word {
-                "webhook" => format!(
-                    "method `{}` of the sender and of the receiver's trait",
-                    names::field_name(&operation.id)
-                ),
-                _ => format!(
-                    "method `{}` of the client and of the server's trait",
-                    names::field_name(&operation.id)
-                ),
-            },
+            form: format!(
+                "method `{}` of {sides}, and `{}` as a value{}",
+                call.method,
+                call.name,
+                unsendable.unwrap_or_default()
+            ),
             rules: Vec::new(),
             parts,
         }

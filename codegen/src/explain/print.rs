@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Explanation, Part, Rule};
+use super::{Explanation, How, Part, Rule};
+
+/// Of what no engine enforces.
+const TOLD: &str = "told, not checked";
 
 /// Columns that descriptions are wrapped to.
 const WIDTH: usize = 96;
@@ -14,7 +17,7 @@ impl Explanation {
     #[must_use]
     pub fn json(&self) -> Value {
         let rules = |rules: &[Rule]| -> Vec<Value> {
-            let each = |rule: &Rule| json!({ "rule": rule.text, "enforced": rule.how.words(), "droppedBy": rule.dropped_by });
+            let each = |rule: &Rule| json!({ "rule": rule.text, "enforced": rule.how.map(How::words), "droppedBy": rule.dropped_by });
             rules.iter().map(each).collect()
         };
         let part = |part: &Part| {
@@ -74,7 +77,7 @@ fn rules(rules: &[Rule], indent: &str, out: &mut String) {
             [] => String::new(),
             engines => format!(" (dropped by {})", engines.join(" and ")),
         };
-        let _ = writeln!(out, "{indent}- {}: {}{dropped}", rule.text, rule.how.words());
+        let _ = writeln!(out, "{indent}- {}: {}{dropped}", rule.text, rule.how.map_or(TOLD, How::words));
     }
 }
 

@@ -28,8 +28,12 @@ pub struct Input {
     /// Default: `"SCU"`.
     pub unit: Option<InputUnit>,
     /// `tags`
+    ///
+    /// Default: `[]`.
     pub tags: Option<Vec<String>>,
     /// `nested`
+    ///
+    /// Default: `{}`.
     pub nested: Option<InputNested>,
     /// `nullable`
     ///
@@ -60,6 +64,8 @@ impl Contract for Input {
 }
 
 /// `InputNested` of the contract.
+///
+/// Default: `{}`.
 ///
 /// Schema: `input.json#/properties/nested`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
