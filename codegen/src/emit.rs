@@ -7,6 +7,7 @@ mod equality;
 mod records;
 mod scalars;
 mod unions;
+mod wider;
 
 use std::{
     cell::RefCell,

@@ -27,6 +27,7 @@ impl Emitter<'_> {
             None => " Members that the contract does not declare, kept as they came.",
         };
         let members = self.members(def, body);
+        let wider = self.wider(id, def);
         let builder = self.builders.contains(&id).then(|| self.builder(def, body));
         quote! {
             #docs
@@ -37,6 +38,7 @@ impl Emitter<'_> {
                 pub extra: #rest,
             }
             #members
+            #wider
             #builder
         }
     }

@@ -1,7 +1,5 @@
 //! Enumerations of strings, and single values with rules of their own.
 
-use std::collections::BTreeSet;
-
 use contract_runtime::Number;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -53,7 +51,7 @@ impl Emitter<'_> {
         let copy = matches!(field, TypeRef::Int(_) | TypeRef::Bool).then(|| quote!(, Copy));
         let order = ordered.then(|| quote!(, PartialOrd, Ord));
         let field = self.ty(&field);
-        let wider = self.wider(id, def, inner);
+        let wider = self.wider(id, def);
         quote! {
             #docs
             #[derive(#derives #copy #order)]
@@ -62,35 +60,6 @@ impl Emitter<'_> {
             ::contract_runtime::#implementation;
             #wider
         }
-    }
-
-    /// `From` a refinement to what it refines: every value of the one is a value of the other.
-    fn wider(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> Option<TokenStream> {
-        let scalar = matches!(inner, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
-        let members = self.facts(&def.conj).members;
-        let wider: BTreeSet<TypeId> = members
-            .iter()
-            .filter_map(|member| match self.shapes.of(*member) {
-                TypeRef::Named(other) if *other != id => Some(*other),
-                _ => None,
-            })
-            .filter(|other| {
-                let other = self.shapes.get(*other);
-                other.secret == def.secret && matches!(&other.body, Body::Newtype(ty) if ty == inner)
-            })
-            .collect();
-        let name = ident(&def.name);
-        let impls = wider.into_iter().map(|other| {
-            let other = self.ty(&TypeRef::Named(other));
-            quote! {
-                impl From<#name> for #other {
-                    fn from(value: #name) -> Self {
-                        Self(value.0)
-                    }
-                }
-            }
-        });
-        scalar.then(|| quote!(#(#impls)*))
     }
 
     /// Whether a type can be read from the members of an object.

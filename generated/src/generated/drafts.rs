@@ -46,6 +46,20 @@ pub struct BlueprintDraft {
     }
 }
 
+impl From<BlueprintDraft> for Envelope {
+    fn from(value: BlueprintDraft) -> Self {
+        Self {
+            format: value.format,
+            format_version: Some(value.format_version),
+            generator: value.generator,
+            generated_at: value.generated_at,
+            items: value.items,
+            extensions: value.extensions,
+            extra: value.extra,
+        }
+    }
+}
+
 ::contract_runtime::builder! {
     BlueprintDraft BlueprintDraftBuilder {
         required {

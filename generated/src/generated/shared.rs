@@ -465,6 +465,22 @@ pub struct KeyedItemRef {
     }
 }
 
+impl From<KeyedItemRef> for ItemRef {
+    fn from(value: KeyedItemRef) -> Self {
+        Self {
+            bt: Some(value.bt),
+            sc_record: value.sc_record,
+            sc_guid: value.sc_guid,
+            uex_id: value.uex_id,
+            loc_key: value.loc_key,
+            name: value.name,
+            name_locale: value.name_locale,
+            extensions: value.extensions,
+            extra: value.extra,
+        }
+    }
+}
+
 ::contract_runtime::builder! {
     KeyedItemRef KeyedItemRefBuilder {
         required { bt: one CatalogKey = "bt" }
@@ -910,6 +926,16 @@ pub struct PieceQuantity {
     PieceQuantity {
         required { amount = "amount", unit = "unit" }
         extra undeclared
+    }
+}
+
+impl From<PieceQuantity> for Quantity {
+    fn from(value: PieceQuantity) -> Self {
+        Self {
+            amount: value.amount,
+            unit: value.unit,
+            extra: value.extra,
+        }
     }
 }
 

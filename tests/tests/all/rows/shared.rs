@@ -2,7 +2,8 @@
 
 use contract_runtime::Contract;
 use exchange_api::types::{
-    CatalogKind, LocationLinkKind, MaterialType, ProvenanceSource, Quantity, QuantityUnit, RemovalChannel,
+    CatalogKind, LocationLinkKind, MaterialType, PieceQuantity, ProvenanceSource, Quantity, QuantityUnit,
+    RemovalChannel,
 };
 
 use super::*;
@@ -55,6 +56,9 @@ fn a_quantity_is_an_amount_with_a_unit() {
     check(&[("TYP-04", "quantity", r#"{"amount": 1, "unit": "CRATE"}"#, &[("/unit", "enum")])]);
     check(&[("TYP-04", "quantity", r#"{"amount": "1", "unit": "SCU"}"#, &[("/amount", "type")])]);
     assert_eq!(texts(QuantityUnit::ALL), ["SCU", "PIECE"]);
+    let pieces = PieceQuantity::parse_valid(br#"{"amount": 2, "unit": "PIECE", "box": 1}"#).unwrap();
+    let written = pieces.to_json().unwrap();
+    assert_eq!(Quantity::from(pieces).to_json().unwrap(), written);
     assert!(exchange_api::reasons::Reason::from("UNIT_MISMATCH").is_known());
 }
 

@@ -28,6 +28,16 @@ pub struct Root {
     }
 }
 
+impl From<Root> for Tree {
+    fn from(value: Root) -> Self {
+        Self {
+            data: value.data,
+            children: value.children,
+            extra: value.extra,
+        }
+    }
+}
+
 impl Contract for Root {
     const VALIDATOR: Validator = schemas::validator(0);
 
