@@ -1,7 +1,10 @@
 //! CON-06 to CON-08, CON-12: times and ids on the wire, and what a reader may meet and must not lose.
 
-use contract_runtime::Contract;
-use exchange_api::types::{StockLot, Timestamp, UnitId, UpsertShip, WarningCode};
+use contract_runtime::{Contract, Rejected};
+use exchange_api::types::{
+    AccountCheckResponse, CatalogKind, DemandSource, Location, MaterialKind, Provenance, Quantity, StockLot,
+    Timestamp, UnitId, UpsertShip, WarningCode,
+};
 
 use super::*;
 
@@ -180,4 +183,30 @@ fn a_newer_answer_is_read() {
     assert_eq!(undeclared, ["/age", "/location/moon"]);
     assert_eq!(read.undeclared(1).len(), 1);
     assert_eq!(read.to_json().unwrap(), Json::parse(lot).unwrap());
+}
+
+/// CON-12: a value that a newer server adds to an enumeration is read, comes back as it was, and is
+/// refused by who asks for validity. What only requests hold is refused at once.
+#[test]
+fn unknown_values_of_enumerations_are_kept() {
+    fn kept<T: Contract + PartialEq + std::fmt::Debug>(document: &str, pointer: &str) {
+        let read = T::parse(document.as_bytes()).unwrap_or_else(|e| panic!("CON-12: {document}: {e}"));
+        assert_eq!(read.to_json().unwrap(), Json::parse(document.as_bytes()).unwrap(), "CON-12");
+        assert!(!read.is_valid(), "CON-12: {document}");
+        let violations = read.validate().unwrap_err();
+        let found: Vec<_> = violations.iter().map(|v| (v.pointer.as_str(), v.keyword)).collect();
+        assert_eq!(found, [(pointer, "enum")], "CON-12: {document}");
+        assert!(T::parse_valid(document.as_bytes()).is_err(), "CON-12: {document}");
+    }
+    kept::<MaterialKind>(r#"{"type": "ALLOY", "commodity": true}"#, "/type");
+    kept::<DemandSource>(r#""mission-order""#, "");
+    kept::<Provenance>(r#"{"source": "scanner"}"#, "/source");
+    kept::<Location>(r#"{"name": "A", "uex": {"kind": "OUTPOST", "id": 7}}"#, "/uex/kind");
+    kept::<AccountCheckResponse>(r#"{"result": "renamed"}"#, "/result");
+    kept::<Quantity>(r#"{"amount": 1, "unit": "CRATE"}"#, "/unit");
+
+    let refused = CatalogKind::parse(br#""SHIP""#).unwrap_err();
+    let Rejected::Invalid(violations) = refused else { panic!("CON-12: {refused}") };
+    let found: Vec<_> = violations.iter().map(|v| v.keyword).collect();
+    assert_eq!(found, ["enum"], "CON-12: no answer holds it");
 }
