@@ -28,10 +28,9 @@ pub(crate) use self::read::parse;
 pub use self::{read::Reader, write::Writer};
 use crate::media::MediaType;
 use crate::operation::{Part, PartForm, Parts};
-use crate::parameters::Scalar;
 use crate::schema::Validator;
 use crate::violation::Violations;
-use crate::{Json, Map, Number};
+use crate::{Json, Map};
 
 /// So many parts are read.
 pub const MAX_PARTS: usize = 1000;
@@ -185,7 +184,7 @@ fn to_json(rows: &[Part], fields: &[Field], text: bool) -> Option<Json> {
         let row = rows.iter().find(|row| row.name == name);
         let value = match row.map(|row| row.form) {
             Some(PartForm::Json) => Json::parse(&file.bytes).ok()?,
-            Some(PartForm::Text(scalar)) => value_of(scalar, std::str::from_utf8(&file.bytes).ok()?, text),
+            Some(PartForm::Text(scalar)) => scalar.value(std::str::from_utf8(&file.bytes).ok()?, text),
             Some(PartForm::Binary) | None => octets(file),
         };
         let each = row.is_some_and(|row| row.parts == Parts::Each);
@@ -207,25 +206,4 @@ fn octets(file: &File) -> Json {
     let media_type = file.media_type.as_deref().unwrap_or_default();
     let json = MediaType::of(media_type).is_json().then(|| Json::parse(&file.bytes).ok()).flatten();
     json.unwrap_or_else(|| Json::String(file.bytes.iter().map(|byte| char::from(*byte)).collect()))
-}
-
-fn value_of(scalar: Scalar, text: &str, plain: bool) -> Json {
-    let string = || Json::String(text.to_owned());
-    let value = match text {
-        "true" => Json::Bool(true),
-        "false" => Json::Bool(false),
-        "null" => Json::Null,
-        other => match Number::parse(other) {
-            Ok(number) => Json::Number(number),
-            Err(_) => return string(),
-        },
-    };
-    let fits = match scalar {
-        Scalar::Text | Scalar::Json => false,
-        Scalar::Number => matches!(value, Json::Number(_)),
-        Scalar::Boolean => matches!(value, Json::Bool(_)),
-        Scalar::Any => !plain,
-        Scalar::Of(types) => !plain && types.contains(&value),
-    };
-    if fits { value } else { string() }
 }

@@ -16,6 +16,7 @@
 //! * Of several shapes that one text fits (`oneOf` a string or a list), readers take the first
 //!   that the schema accepts: plain value, list, object; of plain values number, boolean, text.
 //!   So a list of one comes back as that one, and the string `7` as the number.
+//! * Integers are written as digits, whatever their JSON looks like (`5e2` as `500`).
 //! * Lists and objects inside of lists and objects are JSON text, except below `deepObject`,
 //!   where they take more brackets (`a[b][c]=1`) and lists of plain values repeat their name.
 
@@ -29,6 +30,8 @@ mod found;
 mod query;
 #[cfg(feature = "server")]
 mod read;
+#[cfg(any(feature = "client", feature = "server"))]
+mod scalar;
 #[cfg(feature = "server")]
 mod split;
 #[cfg(feature = "client")]
@@ -171,6 +174,10 @@ pub enum Scalar {
     Text,
     /// A number; other text stays a string, so that `type` refuses it.
     Number,
+    /// A whole number as digits with or without a sign, `0500` among them, but not `5e2` or
+    /// `500.0`; of at most so many digits, where both its bounds say how many there can be. Other
+    /// text stays a string.
+    Integer(Option<u16>),
     /// `true` or `false`; other text stays a string.
     Boolean,
     /// A number, `true`, `false` or `null` where it reads as one, else a string.

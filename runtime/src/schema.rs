@@ -230,6 +230,11 @@ impl Types {
         Types(self.0 | other.0)
     }
 
+    /// Whether all of the other types are among these.
+    pub const fn has(self, other: Types) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     /// Whether the value has one of the types.
     pub fn contains(self, value: &Json) -> bool {
         let own = match value {

@@ -1,6 +1,6 @@
 //! Rows of the table as expressions of the runtime's types: what differs from the usual.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::Used;
@@ -163,6 +163,13 @@ impl Rows<'_> {
         match scalar {
             Scalar::Text => quote!(Scalar::Text),
             Scalar::Number => quote!(Scalar::Number),
+            Scalar::Integer(digits) => {
+                let digits = match digits.map(Literal::u16_unsuffixed) {
+                    Some(digits) => quote!(Some(#digits)),
+                    None => quote!(None),
+                };
+                quote!(Scalar::Integer(#digits))
+            }
             Scalar::Boolean => quote!(Scalar::Boolean),
             Scalar::Any => quote!(Scalar::Any),
             Scalar::Of(types) => {

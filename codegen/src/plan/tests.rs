@@ -124,8 +124,8 @@ fn the_table_says_what_the_contract_says() {
             r#"id: "pet_read", method: "GET", path: "/pets/{id}", tags: &["pets"], summary: "Reads a pet.", anonymous: false"#,
             r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false, repeat: Repeat::Safe"#,
             r#"scopes: &[&["pets.write"]], idempotent: true, repeat: Repeat::Keyed, deprecated: true"#,
-            r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Number),"#,
-            r#"shape: Shape::Object(&[("age", Shape::Scalar(Scalar::Number)), ("name", Shape::Scalar(Scalar::Text))])"#,
+            r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Integer(None)),"#,
+            r#"shape: Shape::Object(&[("age", Shape::Scalar(Scalar::Integer(None))), ("name", Shape::Scalar(Scalar::Text))])"#,
             r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(super::schemas::validator("##,
             "Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }",
             r#"Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json,"#,
@@ -196,7 +196,7 @@ fn every_style_and_body_is_in_the_table() {
         let code = operations::operations(plan, graph, types);
         for piece in [
             r#"style: Style::Matrix, shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),"#,
-            r#"allow_reserved: true, shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Number)])"#,
+            r#"allow_reserved: true, shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Integer(None))])"#,
             r#"style: Style::DeepObject, shape: Shape::Map(&[("x", Shape::Object(&[("y", Shape::Scalar(Scalar::Boolean))]))], Scalar::Number)"#,
             r#"Parameter { name: "c", shape: Shape::Json, validator: Some("#,
             r#"format: Format::Form(&[Parameter { name: "o", shape: Shape::Json, ..Parameter::QUERY }"#,
@@ -219,7 +219,7 @@ fn every_style_and_body_is_in_the_table() {
         part("images", "Binary", "Each", "");
         part("either", "Binary", "OneOrEach", "");
         part("meta", "Json", "One", "application/json");
-        part("ids", "Text(Scalar::Number)", "Each", "");
+        part("ids", "Text(Scalar::Integer(None))", "Each", "");
         let bodies = operations::bodies(plan, graph, types).unwrap();
         syn::parse2::<syn::File>(bodies.clone()).unwrap();
         for piece in [
@@ -269,7 +269,7 @@ fn what_is_a_struct_is_read_and_written_as_an_object() {
         with(&one(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
             let Parameter { ty, row, .. } = &plan.calls[0].parameters[0];
             assert!(matches!(ty, TypeRef::Named(_)), "{schema}");
-            let field = ("from".to_owned(), Shape::Scalar(Scalar::Number));
+            let field = ("from".to_owned(), Shape::Scalar(Scalar::Integer(None)));
             assert_eq!(row.shape, Shape::Object(vec![field], None), "{schema}");
         });
     }

@@ -33,6 +33,8 @@ pub enum Scalar {
     Text,
     /// A number.
     Number,
+    /// A whole number of at most so many digits, where its bounds say how many there can be.
+    Integer(Option<u16>),
     /// A boolean.
     Boolean,
     /// Whatever it looks like.
@@ -118,7 +120,7 @@ impl Given<'_> {
         let mut shapes = Vec::new();
         let plain = types.without(Types::ARRAY).without(Types::OBJECT);
         if !plain.is_empty() {
-            shapes.push(Shape::Scalar(of_types(plain)));
+            shapes.push(Shape::Scalar(self.scalar(plain, &facts)));
         }
         if types.contains(Types::ARRAY) {
             let items = self.items(&facts).map(|items| self.text_at(&items, depth + 1));
@@ -150,6 +152,29 @@ impl Given<'_> {
             1 => shapes.remove(0),
             _ => Shape::OneOf(shapes),
         }
+    }
+
+    fn scalar(&self, plain: Types, facts: &Facts) -> Scalar {
+        if plain == Types::INTEGER {
+            Scalar::Integer(self.digits(facts))
+        } else if Types::NUMBER.contains(plain) {
+            Scalar::Number
+        } else if plain == Types::BOOLEAN {
+            Scalar::Boolean
+        } else if plain == Types::STRING {
+            Scalar::Text
+        } else {
+            Scalar::Of(plain)
+        }
+    }
+
+    /// How many digits a whole number can have by its bounds.
+    fn digits(&self, facts: &Facts) -> Option<u16> {
+        let schemas = || facts.members.iter().map(|&id| self.graph.schema(id));
+        let least = schemas().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref())).max()?;
+        let most = schemas().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref())).min()?;
+        let widest = least.ceil()?.unsigned_abs().max(most.floor()?.unsigned_abs());
+        u16::try_from(widest.checked_ilog10().unwrap_or(0) + 1).ok()
     }
 
     /// The shape of a member: what all branches that declare it agree on.
@@ -201,17 +226,5 @@ impl Given<'_> {
             let mut others = [schema.additional_properties, schema.unevaluated_properties].into_iter();
             others.any(|id| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false)))
         })
-    }
-}
-
-fn of_types(types: Types) -> Scalar {
-    if Types::NUMBER.contains(types) {
-        Scalar::Number
-    } else if types == Types::BOOLEAN {
-        Scalar::Boolean
-    } else if types == Types::STRING {
-        Scalar::Text
-    } else {
-        Scalar::Of(types)
     }
 }

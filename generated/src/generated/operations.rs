@@ -28,7 +28,7 @@ const CURSOR_PARAMETER: Parameter = Parameter {
 
 const LIMIT_PARAMETER: Parameter = Parameter {
     name: "limit",
-    shape: Shape::Scalar(Scalar::Number),
+    shape: Shape::Scalar(Scalar::Integer(Some(4))),
     validator: Some(super::schemas::validator(30)),
     ..Parameter::QUERY
 };

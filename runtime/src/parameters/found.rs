@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::query::{decode, decode_percent};
 use super::split::{elements, members, value};
 use super::{Location, Parameter, Query, Scalar, Shape, Style};
-use crate::{Json, Map, Number};
+use crate::{Json, Map};
 
 /// A text that cannot be read as its style wants.
 pub(super) struct Unreadable;
@@ -238,27 +238,11 @@ impl Attempt {
 
     fn scalar(self, scalar: Scalar, raw: &str, decode: Decode) -> Result<Json, Unreadable> {
         let text = decode(raw).ok_or(Unreadable)?;
-        let one = |value: Json, types: Option<crate::schema::Types>| match types {
-            Some(types) => types.contains(&value).then_some(value),
-            None => Some(value),
-        };
-        let types = match scalar {
-            Scalar::Text => return Ok(Json::String(text.into_owned())),
-            Scalar::Json => return json(&text),
-            Scalar::Number => Some(crate::schema::Types::NUMBER),
-            Scalar::Boolean => Some(crate::schema::Types::BOOLEAN),
-            Scalar::Of(types) => Some(types),
-            Scalar::Any => None,
-        };
-        let strict = matches!(scalar, Scalar::Number | Scalar::Boolean);
-        let value = match text.as_ref() {
-            _ if self.text && !strict => None,
-            "true" => one(Json::Bool(true), types),
-            "false" => one(Json::Bool(false), types),
-            "null" => one(Json::Null, types),
-            other => Number::parse(other).ok().and_then(|number| one(Json::Number(number), types)),
-        };
-        Ok(value.unwrap_or_else(|| Json::String(text.into_owned())))
+        match scalar {
+            Scalar::Text => Ok(Json::String(text.into_owned())),
+            Scalar::Json => json(&text),
+            scalar => Ok(scalar.value(&text, self.text)),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Location, Parameter, Shape, Style};
+use super::{Location, Parameter, Shape, Style, scalar::in_digits};
 use crate::{Json, Map, violation::Path};
 
 /// Why a value has no text here: JSON Pointer below the parameter, and the JSON Schema
@@ -21,6 +21,7 @@ fn no<T>(at: &Path<'_>, keyword: &'static str) -> Written<T> {
 
 /// `name=value` for each pair of a query, a form or a cookie, encoded. None for `null`.
 pub(crate) fn pairs(parameter: &Parameter, value: &Json) -> Written<Vec<(String, String)>> {
+    let value = &*in_digits(parameter.shape, value);
     let mut out = Vec::new();
     let name = encoded(parameter.name, &[]);
     match value {
@@ -65,6 +66,7 @@ pub(crate) fn other_pairs(name: &str, value: &Json) -> Written<Vec<(String, Stri
 
 /// What stands in the place of `{name}`.
 pub(crate) fn path(parameter: &Parameter, value: &Json) -> Written<String> {
+    let value = &*in_digits(parameter.shape, value);
     let name = encoded(parameter.name, &[]);
     let (first, between) = match parameter.style {
         Style::Label => (".", if parameter.explode { "." } else { "," }),
@@ -112,6 +114,7 @@ pub(crate) fn path(parameter: &Parameter, value: &Json) -> Written<String> {
 
 /// The text of a header; `None` for a header that is left out.
 pub(crate) fn header(parameter: &Parameter, value: &Json) -> Written<Option<String>> {
+    let value = &*in_digits(parameter.shape, value);
     let plain = |text: String, at: &Path<'_>, part: bool| {
         let separated = part && text.contains(',');
         if text.trim() != text || separated { no(at, "pattern") } else { Ok(text) }

@@ -2,7 +2,7 @@
 
 use contract_runtime::{
     operation::{Operation, Outcome, Statuses},
-    parameters::Location,
+    parameters::{Location, Parameter, Query, Sources},
 };
 use exchange_api::operations::OPERATIONS;
 
@@ -292,6 +292,46 @@ fn any_text_is_a_cursor() {
         ("FED-08", "page--cursor", r#""""#, &[("", "minLength"), ("", "pattern")]),
     ]);
     assert_eq!(exchange_api::codes::Code::from("CURSOR_EXPIRED").status(), Some(410));
+}
+
+/// FED-08: a limit is one to four ASCII digits, as it stands in the query.
+#[test]
+fn a_limit_is_one_to_four_digits() {
+    let operation = OPERATIONS.iter().find(|o| o.parameters.iter().any(|p| p.name == "limit")).unwrap();
+    let read = |text: &str| {
+        let path = operation.path.replace(['{', '}'], "");
+        let request = http::Request::builder().uri(format!("{path}?limit={text}")).body(()).unwrap();
+        let (parts, ()) = request.into_parts();
+        let query = Query::parse(parts.uri.query().unwrap()).unwrap();
+        let parameters: Vec<Parameter> =
+            operation.parameters.iter().filter(|p| p.name == "limit").copied().collect();
+        let sources = Sources { path: operation.path, parameters: &parameters, parts: &parts, query: &query };
+        match sources.read() {
+            Ok(values) => values[0].as_ref().unwrap().to_string(),
+            Err(faults) => faults.iter().map(|fault| fault.keyword).collect::<Vec<_>>().join(" "),
+        }
+    };
+    for (text, expect) in [
+        ("1", "1"),
+        ("1000", "1000"),
+        ("0500", "500"),
+        ("0001", "1"),
+        ("0", "minimum"),
+        ("0000", "minimum"),
+        ("1001", "maximum"),
+        ("9999", "maximum"),
+        ("00500", "type"),
+        ("10000", "type"),
+        ("1e2", "type"),
+        ("5.0", "type"),
+        ("-5", "minimum"),
+        ("%2B5", "type"),
+        ("+5", "type"),
+        ("", "type"),
+        ("%D9%A3", "type"),
+    ] {
+        assert_eq!(read(text), expect, "FED-08: {text}");
+    }
 }
 
 /// OST-15: the roster's unit is the id of a unit, as everywhere.

@@ -33,7 +33,7 @@ pub static OPERATIONS: &[Operation] = &[
             },
             Parameter {
                 name: "limit",
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(Some(4))),
                 validator: Some(super::schemas::validator(3)),
                 ..Parameter::QUERY
             },
@@ -370,7 +370,7 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "Name",
                 required: true,
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(None)),
                 validator: Some(super::schemas::validator(23)),
                 ..Parameter::QUERY
             },
@@ -384,8 +384,8 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "range",
                 shape: Shape::Object(
                     &[
-                        ("from", Shape::Scalar(Scalar::Number)),
-                        ("to", Shape::Scalar(Scalar::Number)),
+                        ("from", Shape::Scalar(Scalar::Integer(None))),
+                        ("to", Shape::Scalar(Scalar::Integer(None))),
                     ],
                 ),
                 validator: Some(super::schemas::validator(25)),

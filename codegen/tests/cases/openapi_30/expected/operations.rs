@@ -23,7 +23,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "berth",
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(None)),
                 validator: Some(super::schemas::validator(0)),
                 ..Parameter::PATH
             },

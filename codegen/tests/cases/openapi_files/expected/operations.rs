@@ -23,7 +23,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "limit",
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(Some(3))),
                 validator: Some(super::schemas::validator(2)),
                 ..Parameter::QUERY
             },

@@ -35,7 +35,7 @@ pub static OPERATIONS: &[Operation] = &[
             },
             Parameter {
                 name: "depth",
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(Some(1))),
                 validator: Some(super::schemas::validator(2)),
                 ..Parameter::QUERY
             },

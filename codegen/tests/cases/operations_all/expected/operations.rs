@@ -61,7 +61,7 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "piped",
                 style: Style::PipeDelimited,
                 explode: false,
-                shape: Shape::Array(Scalar::Number),
+                shape: Shape::Array(Scalar::Integer(None)),
                 validator: Some(super::schemas::validator(7)),
                 ..Parameter::QUERY
             },
@@ -79,7 +79,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Object(
                     &[
                         ("name", Shape::Scalar(Scalar::Text)),
-                        ("ages", Shape::Array(Scalar::Number)),
+                        ("ages", Shape::Array(Scalar::Integer(None))),
                         (
                             "range",
                             Shape::Object(
@@ -144,7 +144,7 @@ pub static OPERATIONS: &[Operation] = &[
             },
             Parameter {
                 name: "seen",
-                shape: Shape::Array(Scalar::Number),
+                shape: Shape::Array(Scalar::Integer(None)),
                 validator: Some(super::schemas::validator(25)),
                 ..Parameter::COOKIE
             },
@@ -331,7 +331,7 @@ pub static OPERATIONS: &[Operation] = &[
                             },
                             Part {
                                 name: "size",
-                                form: PartForm::Text(Scalar::Number),
+                                form: PartForm::Text(Scalar::Integer(None)),
                                 parts: Parts::One,
                                 media_type: "",
                             },
@@ -492,7 +492,7 @@ pub static OPERATIONS: &[Operation] = &[
                                 shape: Shape::Object(
                                     &[
                                         ("name", Shape::Scalar(Scalar::Text)),
-                                        ("ages", Shape::Array(Scalar::Number)),
+                                        ("ages", Shape::Array(Scalar::Integer(None))),
                                         (
                                             "range",
                                             Shape::Object(

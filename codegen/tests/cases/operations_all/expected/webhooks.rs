@@ -56,7 +56,7 @@ pub static WEBHOOKS: &[Operation] = &[
             Parameter {
                 name: "X-Attempt",
                 required: true,
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(None)),
                 validator: Some(super::schemas::validator(52)),
                 ..Parameter::HEADER
             },

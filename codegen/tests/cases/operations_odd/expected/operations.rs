@@ -148,7 +148,7 @@ pub static OPERATIONS: &[Operation] = &[
             },
             Parameter {
                 name: "limit",
-                shape: Shape::Scalar(Scalar::Number),
+                shape: Shape::Scalar(Scalar::Integer(None)),
                 validator: Some(super::schemas::validator(7)),
                 ..Parameter::QUERY
             },
