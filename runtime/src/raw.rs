@@ -36,7 +36,7 @@ pub(crate) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
 ) -> Result<S::Value, E> {
     let value = match text {
         Cow::Borrowed(text) => {
-            let mut deserializer = serde_json::Deserializer::from_slice(text.as_bytes());
+            let mut deserializer = serde_json::Deserializer::from_str(text);
             follow(&mut deserializer);
             seed.deserialize(&mut deserializer)
         }

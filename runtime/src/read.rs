@@ -135,7 +135,9 @@ pub fn document<T: for<'de> Read<'de> + Send>(bytes: &[u8], depth: usize) -> ser
 
 /// Reads a document on this thread, as deep as its stack holds.
 fn here<'de, T: Read<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    // Looked at once as a whole, instead of every key and string again.
+    let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
+    let mut reader = serde_json::Deserializer::from_str(text);
     raw::follow(&mut reader);
     let value = T::read(&mut reader)?;
     reader.end().map(|()| value)
