@@ -308,16 +308,16 @@ impl<'a, B: Build> Parser<'a, '_, B> {
     fn string(&mut self) -> Parsed<String> {
         let quote = self.at;
         self.at += 1;
+        self.skip_plain();
+        if self.peek() == Some(b'"') {
+            // Nothing is escaped: one allocation of just that size.
+            let text = self.slice(quote + 1).to_owned();
+            self.at += 1;
+            return Ok(text);
+        }
         let mut decoded = String::new();
+        let mut start = quote + 1;
         loop {
-            let start = self.at;
-            while let Some(byte) = self.peek()
-                && byte >= 0x20
-                && byte != b'"'
-                && byte != b'\\'
-            {
-                self.at += 1;
-            }
             decoded.push_str(self.slice(start));
             match self.peek() {
                 Some(b'"') => {
@@ -328,7 +328,29 @@ impl<'a, B: Build> Parser<'a, '_, B> {
                 Some(_) => return Err(self.fail(JsonErrorKind::ControlCharacter)),
                 None => return Err(self.unexpected(Expected::Quote { opened: quote })),
             }
+            start = self.at;
+            self.skip_plain();
         }
+    }
+
+    /// Goes on to the next character of a string that does not stand for itself: `"`, a backslash or
+    /// a control character; or to the end.
+    #[inline]
+    fn skip_plain(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let (words, _) = rest.as_chunks::<8>();
+        let mut plain = 0;
+        for word in words {
+            let special = specials(u64::from_le_bytes(*word));
+            if special != 0 {
+                self.at += plain + special.trailing_zeros() as usize / 8;
+                return;
+            }
+            plain += 8;
+        }
+        let tail = rest.get(plain..).unwrap_or_default();
+        let special = tail.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
+        self.at += plain + special.unwrap_or(tail.len());
     }
 
     /// Reads an escape; a failure points to its backslash.
@@ -390,5 +412,42 @@ impl<'a, B: Build> Parser<'a, '_, B> {
             self.at += 1;
         }
         Ok(code)
+    }
+}
+
+/// The high bit of each byte below 0x20, each quote and each backslash of eight bytes. The lowest is
+/// exact; a borrow may set one above it.
+#[inline]
+const fn specials(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x80 * ONES;
+    const fn below(word: u64, limit: u64) -> u64 {
+        word.wrapping_sub(limit * ONES) & !word
+    }
+    (below(word, 0x20) | below(word ^ (b'"' as u64 * ONES), 1) | below(word ^ (b'\\' as u64 * ONES), 1))
+        & HIGHS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::specials;
+
+    /// Whatever stands behind it.
+    #[test]
+    fn the_first_special_byte_of_eight_is_found() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                for behind in [b'a', 0, b'"', 0x80, 0xff, byte] {
+                    let mut word = [b'~'; 8];
+                    word[place..].fill(behind);
+                    word[place] = byte;
+                    let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+                    let expected = word.iter().position(special);
+                    let found = specials(u64::from_le_bytes(word));
+                    let found = (found != 0).then(|| found.trailing_zeros() as usize / 8);
+                    assert_eq!(found, expected, "{word:?}");
+                }
+            }
+        }
     }
 }
