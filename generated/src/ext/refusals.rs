@@ -222,11 +222,15 @@ const CURSOR: &str = "cursor";
 
 /// What is wrong, where that is a matter of schemas.
 fn errors_of(rejection: &Rejection) -> Vec<ProblemError> {
-    if matches!(rejection, Rejection::NotJson) {
+    let unread = match rejection {
+        Rejection::NotJson => Some("not a JSON document"),
+        Rejection::TooDeep => Some("nested deeper than is read"),
+        _ => None,
+    };
+    if let Some(message) = unread {
         // One error at the whole document (ERR-22).
-        let whole = pointer_of("").and_then(|pointer| {
-            ProblemError::builder().pointer(pointer).message("not a JSON document").build().ok()
-        });
+        let whole = pointer_of("")
+            .and_then(|pointer| ProblemError::builder().pointer(pointer).message(message).build().ok());
         return whole.into_iter().collect();
     }
     let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key");
@@ -336,12 +340,17 @@ mod tests {
         assert!(!format!("{:?} {}", reply.headers, reply.body).contains("hush"));
     }
 
-    /// ERR-22: a body that is not a JSON document gives one error at the empty pointer.
+    /// ERR-22: a body that is not a JSON document, or too deep to tell, gives one error at the empty
+    /// pointer.
     #[test]
-    fn not_json_is_one_error_at_the_whole() {
-        let problem = problem(Rejection::NotJson);
-        assert_eq!(problem.code, Code::SchemaInvalid);
-        assert_eq!(pointers(&problem), [""]);
+    fn what_cannot_be_read_is_one_error_at_the_whole() {
+        for (body, rejection) in [("{", Rejection::NotJson), (&*"[".repeat(100_000), Rejection::TooDeep)] {
+            let found: Rejection = ShipChangeSet::parse_valid(body.as_bytes()).unwrap_err().into();
+            assert_eq!(found, rejection);
+            let problem = problem(rejection);
+            assert_eq!(problem.code, Code::SchemaInvalid);
+            assert_eq!(pointers(&problem), [""]);
+        }
     }
 
     /// WRT-01, ERR-32, A5: more than 500 ops are too large a batch, also when so much is wrong with

@@ -93,7 +93,8 @@ impl Call {
     /// A model from a JSON body, valid.
     ///
     /// # Errors
-    /// [`Rejection::NotJson`], [`Rejection::Invalid`] or [`Rejection::Unrepresentable`].
+    /// [`Rejection::NotJson`], [`Rejection::TooDeep`], [`Rejection::Invalid`] or
+    /// [`Rejection::Unrepresentable`].
     pub fn json<T: Contract>(&self) -> Result<T, Rejection> {
         Ok(T::parse_valid(self.context.body())?)
     }
@@ -118,7 +119,7 @@ impl Call {
                 let text = std::str::from_utf8(bytes).ok();
                 text.and_then(|text| read_form(fields, others, text)).ok_or(Rejection::NotJson)?
             }
-            _ => Json::parse(bytes).map_err(|_| Rejection::NotJson)?,
+            _ => Json::parse(bytes)?,
         };
         if let Some(validator) = content.and_then(|content| content.validator) {
             validator.validate(&json).map_err(Rejection::Invalid)?;

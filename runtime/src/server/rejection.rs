@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::BrokenAnswer;
 use crate::Rejected;
+use crate::json::{JsonError, JsonErrorKind};
 use crate::parameters::{Fault, Missing};
 use crate::violation::Violations;
 
@@ -38,9 +39,11 @@ pub enum Rejection {
     MalformedQuery,
     /// Parameters that are missing or wrong, all of them, in the contract's order.
     Parameters(Vec<Fault>),
-    /// The body is not a JSON document, or one nested deeper than is read; for other bodies: not UTF-8, not a form, parts that are
+    /// The body is not a JSON document; for other bodies: not UTF-8, not a form, parts that are
     /// malformed or beyond a limit.
     NotJson,
+    /// The body nests deeper than is read; nothing more is known about it.
+    TooDeep,
     /// The body breaks its schema.
     Invalid(Violations),
     /// The body is valid, but its type cannot hold it (an integer beyond 64 bits).
@@ -106,6 +109,7 @@ impl Rejection {
             | Self::MalformedQuery
             | Self::Parameters(_)
             | Self::NotJson
+            | Self::TooDeep
             | Self::Invalid(_)
             | Self::Unrepresentable => 400,
             Self::NotImplemented => 501,
@@ -117,9 +121,18 @@ impl Rejection {
 impl From<Rejected> for Rejection {
     fn from(rejected: Rejected) -> Self {
         match rejected {
-            Rejected::NotJson(_) | Rejected::TooDeep(_) => Self::NotJson,
+            Rejected::NotJson(error) | Rejected::TooDeep(error) => error.into(),
             Rejected::Invalid(violations) => Self::Invalid(violations),
             Rejected::Unrepresentable { .. } => Self::Unrepresentable,
+        }
+    }
+}
+
+impl From<JsonError> for Rejection {
+    fn from(error: JsonError) -> Self {
+        match error.kind {
+            JsonErrorKind::TooDeep => Self::TooDeep,
+            _ => Self::NotJson,
         }
     }
 }
@@ -146,6 +159,7 @@ impl fmt::Display for Rejection {
                 Ok(())
             }
             Self::NotJson => f.write_str("the body is not well-formed"),
+            Self::TooDeep => f.write_str("the body is nested too deeply"),
             Self::Invalid(violations) => write!(f, "the body breaks its schema:\n{violations}"),
             Self::Unrepresentable => f.write_str("the body holds a value beyond what is supported"),
             Self::NotImplemented => f.write_str("this operation is not offered"),
