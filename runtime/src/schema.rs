@@ -256,7 +256,9 @@ impl Types {
 /// A check that gives up fails with a single violation: `depth` or `effort`.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How many violations are collected.
+    /// How many violations are collected. Of more than that those are kept whose pointers have
+    /// the fewest steps, and of equally deep ones those found first: that an array has too many
+    /// elements is never lost among what is wrong with the elements.
     pub violations: usize,
     /// How deep schemas may be applied inside each other; both the depth of the
     /// value and references at one place count.

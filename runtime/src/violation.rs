@@ -14,7 +14,7 @@ use serde::ser::SerializeStruct;
 use crate::pointer;
 
 /// How many violations a check collects unless told otherwise: a hostile body
-/// must not buy itself an answer larger than itself.
+/// must not buy itself an answer larger than itself. The shallower ones are kept.
 pub const DEFAULT_CAP: usize = 1000;
 
 /// One refusal: which value, by which keyword, of which schema.
@@ -158,6 +158,16 @@ impl<'a> Path<'a> {
     /// The path of an element of the array here.
     pub const fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
+    }
+
+    /// How many steps lead here from the document.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let (mut depth, mut here) = (0, self);
+        while let Path::Key(parent, _) | Path::Index(parent, _) = here {
+            (depth, here) = (depth + 1, parent);
+        }
+        depth
     }
 
     /// The JSON Pointer of this place (RFC 6901), `""` for the document.

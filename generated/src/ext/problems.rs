@@ -195,10 +195,15 @@ mod tests {
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
     }
 
-    /// WRT-01, ERR-32, A5: more than 500 ops are too large a batch, whatever else is wrong.
+    /// WRT-01, ERR-32, A5: more than 500 ops are too large a batch, whatever else is wrong; also when
+    /// that is more than a check reports.
     #[test]
     fn too_many_ops_are_a_batch_too_large() {
-        for op in [r#"{"op": "remove", "shipId": "s", "version": 1}"#, r#"{"op": "link", "shipId": "s"}"#] {
+        for op in [
+            r#"{"op": "remove", "shipId": "s", "version": 1}"#,
+            r#"{"op": "link", "shipId": "s"}"#,
+            r#"{"op": "link", "opId": 1, "shipId": 2, "externalId": 3}"#,
+        ] {
             let document = format!(r#"{{"ops": [{}]}}"#, vec![op; 501].join(","));
             let problem = refused::<ShipChangeSet>(&document);
             assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", 413), "{op}");

@@ -7,9 +7,8 @@
 use std::time::Duration;
 
 use contract_runtime::{
-    Contract, Json,
+    Contract,
     server::{Context, HeaderMap, HeaderName, HeaderValue, Refused, Rejection, Response, StatusCode},
-    violation::DEFAULT_CAP,
 };
 
 use super::problems::pointer_of;
@@ -122,10 +121,6 @@ impl Problem {
     pub fn of_rejection(rejection: &Rejection, correlation_id: CorrelationId, context: &Context) -> Self {
         let path = context.uri().path();
         if let Rejection::Invalid(violations) = rejection {
-            // A check that found as much as it may may have stopped before it counted (A5).
-            if violations.len() >= DEFAULT_CAP && ops_of(context.body()) > MOST_OPS {
-                return Self::new(Code::BatchTooLarge, correlation_id, path);
-            }
             return Self::of_violations(violations, correlation_id, path);
         }
         let code = code_of(rejection);
@@ -138,15 +133,6 @@ impl Problem {
     pub fn reject(rejection: &Rejection, correlation_id: CorrelationId, context: &Context) -> Response {
         response(refusal(Self::of_rejection(rejection, correlation_id, context)))
     }
-}
-
-/// Ops of a change set (LIM-01).
-const MOST_OPS: usize = 500;
-
-/// How many ops a body has; 0 when it is no change set.
-fn ops_of(body: &[u8]) -> usize {
-    let json = Json::parse(body).ok();
-    json.as_ref().and_then(|json| json.as_object()?.get("ops")?.as_array()).map_or(0, <[Json]>::len)
 }
 
 /// A refusal as a response, for layers that answer beside the router.

@@ -33,9 +33,9 @@ pub(super) fn is_valid(validator: &Validator, value: &Json, limits: &Limits) -> 
 pub(super) fn validate(validator: &Validator, value: &Json, limits: &Limits) -> Result<(), Violations> {
     let check = |run: &mut Run| {
         let cap = limits.violations.max(1);
-        let mut sink = Collect { tables: validator.tables, cap, found: Vec::new() };
+        let mut sink = Collect::new(validator.tables, cap);
         run.start(&mut sink, validator.root, value);
-        Violations::check(sink.found)
+        Violations::check(sink.into_violations())
     };
     // What was recorded after giving up may be a consequence of it.
     check_within(validator, limits, check).unwrap_or_else(|violation| Err(Violations::one(violation)))
@@ -122,7 +122,8 @@ impl Run {
         let mut schema = self.tables.schema(id);
         let depth = self.depth;
         loop {
-            if schema.keywords.is_empty() {
+            // What nobody would hear of need not be looked at: the value is refused as it is.
+            if schema.keywords.is_empty() || sink.is_deaf_to(path) {
                 self.depth = depth;
                 return true;
             }

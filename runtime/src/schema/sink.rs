@@ -15,6 +15,9 @@ pub(super) trait Sink {
 
     /// Whether another failure would change nothing.
     fn done(&self) -> bool;
+
+    /// Whether a failure there or below would change nothing. Cheap unless much has failed.
+    fn is_deaf_to(&self, path: &Path<'_>) -> bool;
 }
 
 /// Asks only whether there is a failure.
@@ -30,13 +33,52 @@ impl Sink for Probe {
     fn done(&self) -> bool {
         true
     }
+
+    #[inline]
+    fn is_deaf_to(&self, _: &Path<'_>) -> bool {
+        false
+    }
 }
 
-/// Keeps failures up to a number.
+/// Keeps failures up to a number: of more than that the shallower ones, those found first where
+/// they are equally deep. What is wrong with a value as a whole (`maxItems`) so never gets lost
+/// among what is wrong inside it.
 pub(super) struct Collect {
-    pub(super) tables: &'static Tables,
-    pub(super) cap: usize,
-    pub(super) found: Vec<Violation>,
+    tables: &'static Tables,
+    /// How many more are kept before one has to go for each that comes.
+    room: usize,
+    /// What is kept, by the depth of the place; the last list is not empty.
+    found: Vec<Vec<Violation>>,
+}
+
+impl Collect {
+    /// Keeps at most `cap`.
+    pub(super) fn new(tables: &'static Tables, cap: usize) -> Self {
+        Self { tables, room: cap, found: Vec::new() }
+    }
+
+    /// What was kept.
+    pub(super) fn into_violations(self) -> Vec<Violation> {
+        self.found.into_iter().flatten().collect()
+    }
+
+    /// Whether there is room at this depth, if need be in the place of something deeper.
+    fn make_room(&mut self, depth: usize) -> bool {
+        if let Some(room) = self.room.checked_sub(1) {
+            self.room = room;
+            return true;
+        }
+        if self.found.len() <= depth + 1 {
+            return false;
+        }
+        if let Some(deepest) = self.found.last_mut() {
+            deepest.pop();
+        }
+        while self.found.last().is_some_and(Vec::is_empty) {
+            self.found.pop();
+        }
+        true
+    }
 }
 
 impl Sink for Collect {
@@ -45,13 +87,26 @@ impl Sink for Collect {
     #[cold]
     #[inline(never)]
     fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema) {
-        if !self.done() {
+        let depth = path.depth();
+        if self.make_room(depth) {
+            if self.found.len() <= depth {
+                self.found.resize_with(depth + 1, Vec::new);
+            }
             let schema = self.tables.location(schema);
-            self.found.push(Violation { pointer: path.pointer(), keyword, schema });
+            if let Some(found) = self.found.get_mut(depth) {
+                found.push(Violation { pointer: path.pointer(), keyword, schema });
+            }
         }
     }
 
+    /// Nothing is shallower than the document itself.
     fn done(&self) -> bool {
-        self.found.len() >= self.cap
+        self.room == 0 && self.found.len() <= 1
+    }
+
+    /// What has failed already is at most as deep.
+    #[inline]
+    fn is_deaf_to(&self, path: &Path<'_>) -> bool {
+        self.room == 0 && path.depth() + 1 >= self.found.len()
     }
 }

@@ -94,6 +94,47 @@ fn at_most_so_many_violations_are_collected() {
     assert_eq!(few, Err(3));
 }
 
+/// What is wrong with the whole outlives what is wrong inside it, wherever its keyword stands.
+#[test]
+fn the_shallower_violations_are_kept() {
+    let validator = compile(&json!({
+        "properties": { "list": { "items": { "type": "object", "properties": { "a": { "type": "string" } } } } },
+        "allOf": [{ "properties": { "list": { "maxItems": 3 } } }],
+        "required": ["id"]
+    }));
+    let value = json!({ "list": [{ "a": 1 }, { "a": 1 }, 7, { "a": 1 }] });
+    let kept = |violations| {
+        let limits = Limits { violations, ..Limits::DEFAULT };
+        let refused = validator.validate_within(&Json::from(&value), &limits).unwrap_err().into_vec();
+        refused.into_iter().map(|one| one.pointer + " " + one.keyword).collect::<Vec<_>>()
+    };
+    let (whole, third) = (["/id required", "/list maxItems"], "/list/2 type");
+    // Both are one step deep, and this one is found first.
+    assert_eq!(kept(1), whole[1..]);
+    assert_eq!(kept(2), whole);
+    assert_eq!(kept(3), [whole[0], whole[1], third]);
+    // Of equally deep ones the first.
+    assert_eq!(kept(4), [whole[0], whole[1], "/list/0/a type", third]);
+    assert_eq!(kept(9).len(), 6);
+}
+
+/// The members that nobody checked any more are not taken for unevaluated ones.
+#[test]
+fn what_is_skipped_is_not_reported_otherwise() {
+    let validator = compile(&json!({ "items": {
+        "properties": { "a": { "type": "string" } },
+        "allOf": [{ "properties": { "b": { "type": "string" } } }],
+        "unevaluatedProperties": false
+    } }));
+    let value = Json::from(&json!(vec![json!({ "a": 1, "b": 2 }); 4]));
+    for violations in 1..8 {
+        let limits = Limits { violations, ..Limits::DEFAULT };
+        let refused = validator.validate_within(&value, &limits).unwrap_err();
+        assert_eq!(refused.len(), violations);
+        assert!(refused.iter().all(|one| one.keyword == "type"), "{refused}");
+    }
+}
+
 #[test]
 fn unique_items_are_compared_in_one_pass() {
     let validator = compile(&json!({ "uniqueItems": true }));
