@@ -1,6 +1,7 @@
 //! The keywords that look into arrays.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 
 use super::Keyword;
 use super::SchemaId;
@@ -155,7 +156,7 @@ impl Run {
 
 /// Validation 6.4.3, by JSON Schema equality; hashed, so that a long array costs
 /// no more than its length. The hash is keyed at random by the standard library.
-fn unique(items: &[Json]) -> bool {
+pub(super) fn unique<T: Eq + Hash>(items: &[T]) -> bool {
     if items.len() <= FEW {
         return items
             .iter()
