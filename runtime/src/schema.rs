@@ -341,10 +341,6 @@ impl Tables {
         self.schemas.get(id.0 as usize).unwrap_or(&MISSING)
     }
 
-    fn is_false(&self, id: SchemaId) -> bool {
-        matches!(self.schema(id).keywords, [Keyword::False])
-    }
-
     fn dynamic_anchor(&self, resource: u32, anchor: &str) -> Option<SchemaId> {
         let anchors = self.resources.get(resource as usize)?.dynamic_anchors;
         anchors.iter().find(|(name, _)| *name == anchor).map(|&(_, id)| id)

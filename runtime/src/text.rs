@@ -60,6 +60,8 @@ pub(crate) fn same(one: &str, other: &str) -> bool {
     match one.len() {
         8..=16 => ends::<8>(one, other),
         4..=7 => ends::<4>(one, other),
+        2..=3 => ends::<2>(one, other),
+        17..=32 => ends::<16>(one, other),
         _ => one == other,
     }
 }
@@ -126,8 +128,8 @@ mod tests {
 
     #[test]
     fn texts_are_the_same_when_all_their_bytes_are() {
-        let letters = "abcdefghijklmnopqrstuvwxyz";
-        for length in 0..letters.len() {
+        let letters = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEF";
+        for length in 0..40 {
             let text = &letters[..length];
             assert!(same(text, text.to_owned().as_str()));
             assert!(!same(text, &letters[..=length]));

@@ -171,22 +171,36 @@ impl<'a> Path<'a> {
     }
 
     /// The JSON Pointer of this place (RFC 6901), `""` for the document.
+    #[must_use]
     pub fn pointer(&self) -> String {
-        let mut steps = Vec::with_capacity(8);
+        let mut length = 0;
         let mut here = self;
-        while let Path::Key(parent, _) | Path::Index(parent, _) = here {
-            steps.push(here);
-            here = parent;
+        loop {
+            (here, length) = match here {
+                Path::Root => break,
+                Path::Key(parent, name) => (parent, length + 1 + name.len()),
+                // More digits are rare.
+                Path::Index(parent, _) => (parent, length + 5),
+            };
         }
-        let mut pointer = String::with_capacity(16 * steps.len());
-        for step in steps.into_iter().rev() {
-            match step {
-                Path::Root => {}
-                Path::Key(_, name) => pointer::push(&mut pointer, name),
-                Path::Index(_, index) => pointer::push_index(&mut pointer, *index),
+        let mut pointer = String::with_capacity(length);
+        self.push_to(&mut pointer);
+        pointer
+    }
+
+    /// Whoever made the path recursed as deep, with more on the stack.
+    fn push_to(&self, pointer: &mut String) {
+        match self {
+            Path::Root => {}
+            Path::Key(parent, name) => {
+                parent.push_to(pointer);
+                pointer::push(pointer, name);
+            }
+            Path::Index(parent, index) => {
+                parent.push_to(pointer);
+                pointer::push_index(pointer, *index);
             }
         }
-        pointer
     }
 }
 

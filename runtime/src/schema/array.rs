@@ -20,7 +20,7 @@ impl Run {
     pub(super) fn array<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         items: &[Json],
         keyword: &'static Keyword,
         seen: Option<&mut Seen>,
@@ -45,7 +45,7 @@ impl Run {
     fn prefix_items<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         items: &[Json],
         schemas: &'static [SchemaId],
         mut seen: Option<&mut Seen>,
@@ -68,7 +68,7 @@ impl Run {
     fn items<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         items: &[Json],
         (id, from): (SchemaId, usize),
         seen: Option<&mut Seen>,
@@ -78,8 +78,9 @@ impl Run {
             seen.mark_all();
         }
         let mut held = true;
+        let schema = self.tables.schema(id);
         for (index, item) in items.iter().enumerate().skip(from) {
-            if !self.below(sink, at, id, (item, &at.path.index(index)), "items") {
+            if !self.below(sink, at, schema, (item, &at.path.index(index)), "items") {
                 held = false;
                 if self.over(sink) {
                     break;
@@ -92,7 +93,7 @@ impl Run {
     fn contains<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         items: &[Json],
         id: SchemaId,
         (min, max): (Option<u64>, Option<u64>),
@@ -132,17 +133,18 @@ impl Run {
     pub(super) fn unevaluated_items<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         items: &[Json],
         id: SchemaId,
         seen: &mut Seen,
     ) -> bool {
         let mut held = true;
+        let schema = self.tables.schema(id);
         for (index, item) in items.iter().enumerate() {
             if seen.has(index) {
                 continue;
             }
-            if !self.below(sink, at, id, (item, &at.path.index(index)), "unevaluatedItems") {
+            if !self.below(sink, at, schema, (item, &at.path.index(index)), "unevaluatedItems") {
                 held = false;
                 if self.over(sink) {
                     break;

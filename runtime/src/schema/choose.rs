@@ -45,7 +45,7 @@ impl Run {
     pub(super) fn choose<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         union: Union,
         (branches, choice): Branches,
         mut seen: Option<&mut Seen>,
@@ -87,7 +87,7 @@ impl Run {
     fn report<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         union: Union,
         (branches, choice): Branches,
         mut seen: Option<&mut Seen>,
@@ -127,7 +127,7 @@ impl Run {
 
     /// Whether the schema refuses this very value by `type`, `const` or `enum`,
     /// whatever is inside the value.
-    fn refuses(&self, at: At<'_>, id: SchemaId, by: Outright, follow: u32) -> bool {
+    fn refuses(&self, at: &At<'_>, id: SchemaId, by: Outright, follow: u32) -> bool {
         let Some(follow) = follow.checked_sub(1) else {
             return false;
         };

@@ -110,6 +110,7 @@ impl Run {
     }
 
     /// Applies a schema; what it evaluates of the value is added to `seen`.
+    #[inline]
     pub(super) fn apply<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -119,30 +120,42 @@ impl Run {
         scope: &Scope<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
-        let mut schema = self.tables.schema(id);
+        self.apply_row(sink, self.tables.schema(id), (value, path), scope, seen)
+    }
+
+    fn apply_row<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        mut schema: &'static Schema,
+        (value, path): (&Json, &Path<'_>),
+        scope: &Scope<'_>,
+        seen: Option<&mut Seen>,
+    ) -> bool {
         let depth = self.depth;
-        loop {
+        let effort = weight(value);
+        let entered;
+        let mut scope = scope;
+        let held = loop {
             // What nobody would hear of need not be looked at: the value is refused as it is.
             if schema.keywords.is_empty() || sink.is_deaf_to(path) {
-                self.depth = depth;
-                return true;
+                break true;
             }
-            if !self.enter(schema, value, path) {
-                return false;
+            // One level of depth, and effort by the size of the value.
+            if self.depth == 0 || self.effort < effort {
+                return self.give_up(schema, path);
             }
-            // Most references are all that their schema says: no frame for each.
-            match schema.keywords {
-                [Keyword::Ref(target)] if !self.is_seen_in_scope(schema, scope) => {
-                    schema = self.tables.schema(*target);
-                }
-                _ => break,
+            self.depth -= 1;
+            self.effort -= effort;
+            if self.is_seen_in_scope(schema, scope) {
+                entered = Scope { resource: schema.resource, outer: Some(scope) };
+                scope = &entered;
+            } else if let [Keyword::Ref(target)] = schema.keywords {
+                // Most references are all that their schema says: no frame for each.
+                schema = self.tables.schema(*target);
+                continue;
             }
-        }
-        let held = if self.is_seen_in_scope(schema, scope) {
-            let scope = Scope { resource: schema.resource, outer: Some(scope) };
-            self.evaluate(sink, At { schema, value, path, scope: &scope }, seen)
-        } else {
-            self.evaluate(sink, At { schema, value, path, scope }, seen)
+            let at = &At { schema, value, path, scope };
+            break if watches(at) { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) };
         };
         self.depth = depth;
         held
@@ -161,7 +174,7 @@ impl Run {
     pub(super) fn in_place<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         id: SchemaId,
         seen: Option<&mut Seen>,
     ) -> bool {
@@ -174,64 +187,35 @@ impl Run {
     pub(super) fn below<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
-        id: SchemaId,
+        at: &At<'_>,
+        schema: &'static Schema,
         (value, path): (&Json, &Path<'_>),
         applicator: &'static str,
     ) -> bool {
-        if self.tables.is_false(id) {
+        if let [Keyword::False] = schema.keywords {
             sink.record(path, applicator, at.schema);
             return false;
         }
-        self.apply(sink, id, value, path, at.scope, None)
+        self.apply_row(sink, schema, (value, path), at.scope, None)
     }
 
-    /// Takes one level of depth, and effort by the size of the value.
-    #[inline]
-    fn enter(&mut self, schema: &'static Schema, value: &Json, path: &Path<'_>) -> bool {
-        if self.gave_up.is_some() {
-            return false;
-        }
-        let effort = 1 + match value {
-            Json::Array(items) => items.len() as u64 / 4,
-            Json::Object(members) => members.len() as u64 / 4,
-            Json::String(text) => text.len() as u64 / 16,
-            _ => 0,
-        };
-        match (self.depth.checked_sub(1), self.effort.checked_sub(effort)) {
-            (Some(depth), Some(effort)) => {
-                self.depth = depth;
-                self.effort = effort;
-                true
-            }
-            (None, _) => self.give_up("depth", schema, path),
-            (_, None) => self.give_up("effort", schema, path),
-        }
-    }
-
+    /// Keeps why, and leaves no effort for anything that is still to be applied.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, keyword: &'static str, schema: &Schema, path: &Path<'_>) -> bool {
-        let schema = self.tables.location(schema);
-        self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
+    fn give_up(&mut self, schema: &Schema, path: &Path<'_>) -> bool {
+        if self.gave_up.is_none() {
+            let keyword = if self.depth == 0 { "depth" } else { "effort" };
+            let schema = self.tables.location(schema);
+            self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
+            self.effort = 0;
+        }
         false
-    }
-
-    fn evaluate<S: Sink>(&mut self, sink: &mut S, at: At<'_>, seen: Option<&mut Seen>) -> bool {
-        // Those keywords stand last.
-        let watches = match at.schema.keywords {
-            [.., Keyword::UnevaluatedProperties(_)] if matches!(at.value, Json::Object(_)) => true,
-            [.., Keyword::UnevaluatedItems(_), Keyword::UnevaluatedProperties(_)]
-            | [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
-            _ => false,
-        };
-        if watches { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) }
     }
 
     /// Evaluates a schema object with an unevaluated keyword, which sees what
     /// the keywords beside it evaluated and nothing from further up (Core 11.1).
     #[inline(never)]
-    fn watched<S: Sink>(&mut self, sink: &mut S, at: At<'_>, seen: Option<&mut Seen>) -> bool {
+    fn watched<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, seen: Option<&mut Seen>) -> bool {
         let mut own = Seen::nothing_of(at.value);
         let mut held = self.keywords(sink, at, Some(&mut own));
         if !held && self.over(sink) {
@@ -254,27 +238,69 @@ impl Run {
         held
     }
 
-    fn keywords<S: Sink>(&mut self, sink: &mut S, at: At<'_>, mut seen: Option<&mut Seen>) -> bool {
+    /// All keywords but the unevaluated ones, each told apart once. Part of its only two callers:
+    /// a call for each schema costs as much as a keyword.
+    #[inline(always)]
+    fn keywords<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, mut seen: Option<&mut Seen>) -> bool {
         let mut held = true;
-        for keyword in at.schema.keywords {
-            if let Keyword::Type(types) = keyword {
-                if types.contains(at.value) {
-                    continue;
+        let mut rest = at.schema.keywords.iter();
+        while let Some(keyword) = rest.next() {
+            let seen = seen.as_deref_mut();
+            let passed = match (keyword, at.value) {
+                (Keyword::Type(types), value) => {
+                    if types.contains(value) {
+                        continue;
+                    }
+                    sink.record(at.path, "type", at.schema);
+                    // Nothing else is worth saying about a value of another type.
+                    if let Some(seen) = seen {
+                        seen.mark_all();
+                    }
+                    return false;
                 }
-                sink.record(at.path, "type", at.schema);
-                // Nothing else is worth saying about a value of another type.
-                if let Some(seen) = seen {
-                    seen.mark_all();
+                (Keyword::Required(names), Json::Object(members)) => match rest.as_slice() {
+                    // One pass answers both.
+                    [Keyword::Properties(declared), ..] => {
+                        rest.next();
+                        self.properties(sink, at, members, (declared, names), seen)
+                    }
+                    _ => self.all_present(sink, at, members, names, "required"),
+                },
+                (Keyword::Properties(declared), Json::Object(members)) => {
+                    self.properties(sink, at, members, (declared, &[]), seen)
                 }
-                return false;
-            }
-            let passed = match assertion(keyword, at.value) {
-                Some((_, true)) => true,
-                Some((name, false)) => {
-                    sink.record(at.path, name, at.schema);
-                    false
+                (Keyword::Ref(id), _) => self.in_place(sink, at, *id, seen),
+                (Keyword::DynamicRef { anchor, initial }, _) => {
+                    let target = self.dynamic_target(anchor, *initial, at.scope);
+                    self.in_place(sink, at, target, seen)
                 }
-                None => self.applicator(sink, at, keyword, seen.as_deref_mut()),
+                (Keyword::AllOf(branches), _) => self.all_of(sink, at, branches, seen),
+                (Keyword::AnyOf(branches, choice), _) => {
+                    self.choose(sink, at, Union::AnyOf, (branches, *choice), seen)
+                }
+                (Keyword::OneOf(branches, choice), _) => {
+                    self.choose(sink, at, Union::OneOf, (branches, *choice), seen)
+                }
+                (Keyword::Not(id), _) => {
+                    let held = !self.in_place(&mut Probe, at, *id, None);
+                    if !held {
+                        sink.record(at.path, "not", at.schema);
+                    }
+                    held
+                }
+                (Keyword::If { condition, then, otherwise }, _) => {
+                    self.condition(sink, at, *condition, (*then, *otherwise), seen)
+                }
+                _ => match (assertion(keyword, at.value), at.value) {
+                    (Some((_, true)), _) => true,
+                    (Some((name, false)), _) => {
+                        sink.record(at.path, name, at.schema);
+                        false
+                    }
+                    (None, Json::Array(items)) => self.array(sink, at, items, keyword, seen),
+                    (None, Json::Object(members)) => self.object(sink, at, members, keyword, seen),
+                    (None, _) => true,
+                },
             };
             if !passed {
                 held = false;
@@ -286,49 +312,11 @@ impl Run {
         held
     }
 
-    fn applicator<S: Sink>(
-        &mut self,
-        sink: &mut S,
-        at: At<'_>,
-        keyword: &'static Keyword,
-        seen: Option<&mut Seen>,
-    ) -> bool {
-        match keyword {
-            Keyword::Ref(id) => self.in_place(sink, at, *id, seen),
-            Keyword::DynamicRef { anchor, initial } => {
-                let target = self.dynamic_target(anchor, *initial, at.scope);
-                self.in_place(sink, at, target, seen)
-            }
-            Keyword::AllOf(branches) => self.all_of(sink, at, branches, seen),
-            Keyword::AnyOf(branches, choice) => {
-                self.choose(sink, at, Union::AnyOf, (branches, *choice), seen)
-            }
-            Keyword::OneOf(branches, choice) => {
-                self.choose(sink, at, Union::OneOf, (branches, *choice), seen)
-            }
-            Keyword::Not(id) => {
-                let held = !self.in_place(&mut Probe, at, *id, None);
-                if !held {
-                    sink.record(at.path, "not", at.schema);
-                }
-                held
-            }
-            Keyword::If { condition, then, otherwise } => {
-                self.condition(sink, at, *condition, (*then, *otherwise), seen)
-            }
-            _ => match at.value {
-                Json::Array(items) => self.array(sink, at, items, keyword, seen),
-                Json::Object(members) => self.object(sink, at, members, keyword, seen),
-                _ => true,
-            },
-        }
-    }
-
     #[inline(never)]
     fn all_of<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         branches: &'static [SchemaId],
         mut seen: Option<&mut Seen>,
     ) -> bool {
@@ -350,7 +338,7 @@ impl Run {
     fn condition<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         condition: SchemaId,
         (then, otherwise): (Option<SchemaId>, Option<SchemaId>),
         mut seen: Option<&mut Seen>,
@@ -360,7 +348,7 @@ impl Run {
     }
 
     /// Whether the value matches; only then `seen` learns what was evaluated.
-    pub(super) fn probe(&mut self, at: At<'_>, id: SchemaId, seen: Option<&mut Seen>) -> bool {
+    pub(super) fn probe(&mut self, at: &At<'_>, id: SchemaId, seen: Option<&mut Seen>) -> bool {
         let Some(seen) = seen else {
             return self.in_place(&mut Probe, at, id, None);
         };
@@ -388,5 +376,27 @@ impl Run {
             next = here.outer;
         }
         target
+    }
+}
+
+/// The effort that an application takes, by the size of the value.
+#[inline]
+fn weight(value: &Json) -> u64 {
+    1 + match value {
+        Json::Array(items) => items.len() as u64 / 4,
+        Json::Object(members) => members.len() as u64 / 4,
+        Json::String(text) => text.len() as u64 / 16,
+        _ => 0,
+    }
+}
+
+/// Whether the schema has an unevaluated keyword for this value; those keywords stand last.
+#[inline]
+fn watches(at: &At<'_>) -> bool {
+    match at.schema.keywords {
+        [.., Keyword::UnevaluatedProperties(_)] if matches!(at.value, Json::Object(_)) => true,
+        [.., Keyword::UnevaluatedItems(_), Keyword::UnevaluatedProperties(_)]
+        | [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
+        _ => false,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Json;
 use crate::Number;
+use crate::text;
 
 /// A JSON value that a table can hold.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ impl Literal {
             (Literal::Null, Json::Null) => true,
             (Literal::Bool(own), Json::Bool(other)) => own == other,
             (Literal::Number(own), Json::Number(other)) => own == other,
-            (Literal::String(own), Json::String(other)) => own == other,
+            (Literal::String(own), Json::String(other)) => text::same(own, other),
             (Literal::Array(own), Json::Array(other)) => {
                 own.len() == other.len() && own.iter().zip(other).all(|(a, b)| a.equals(b))
             }

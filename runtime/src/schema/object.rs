@@ -5,6 +5,7 @@ use super::SchemaId;
 use super::evaluate::At;
 use super::evaluate::Run;
 use super::seen::Seen;
+use super::seen::bit;
 use super::sink::Probe;
 use super::sink::Sink;
 use crate::Json;
@@ -17,13 +18,12 @@ impl Run {
     pub(super) fn object<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         keyword: &'static Keyword,
         seen: Option<&mut Seen>,
     ) -> bool {
         match keyword {
-            Keyword::Required(names) => self.all_present(sink, at, members, names, "required"),
             Keyword::DependentRequired(entries) => {
                 let mut held = true;
                 for (trigger, names) in *entries {
@@ -34,7 +34,6 @@ impl Run {
                 held
             }
             Keyword::DependentSchemas(entries) => self.dependent_schemas(sink, at, members, entries, seen),
-            Keyword::Properties(declared) => self.properties(sink, at, members, declared, seen),
             Keyword::PatternProperties(patterns) => {
                 self.pattern_properties(sink, at, members, patterns, seen)
             }
@@ -46,10 +45,10 @@ impl Run {
         }
     }
 
-    fn all_present<S: Sink>(
+    pub(super) fn all_present<S: Sink>(
         &self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         names: &'static [&'static str],
         keyword: &'static str,
@@ -70,7 +69,7 @@ impl Run {
     fn dependent_schemas<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         entries: &'static [(&'static str, SchemaId)],
         mut seen: Option<&mut Seen>,
@@ -88,27 +87,46 @@ impl Run {
         held
     }
 
-    fn properties<S: Sink>(
+    /// `properties`, and `required` beside it: most of its names are met on the way.
+    #[inline(never)]
+    pub(super) fn properties<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
-        declared: &'static [(&'static str, SchemaId)],
+        (declared, required): (&'static [(&'static str, SchemaId)], &'static [&'static str]),
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;
+        let mut met = 0;
         for (index, (name, member)) in members.iter().enumerate() {
-            let Some((_, id)) = find(declared, name, |(other, _)| other) else {
+            let Some((place, &(_, id))) = find(declared, name, |(other, _)| other) else {
                 continue;
             };
+            met |= bit(place);
             if let Some(seen) = seen.as_deref_mut() {
                 seen.mark(index);
             }
-            if !self.apply(sink, *id, member, &at.path.key(name), at.scope, None) {
+            if !self.apply(sink, id, member, &at.path.key(name), at.scope, None) {
                 held = false;
                 if self.over(sink) {
-                    break;
+                    return false;
                 }
+            }
+        }
+        // Both lists are sorted, so that each name is looked for behind the one before.
+        let mut behind = declared;
+        for name in required {
+            let place = behind.iter().position(|(other, _)| text::same(other, name));
+            let place = place.map(|place| declared.len() - behind.len() + place);
+            behind = place.and_then(|place| declared.get(place + 1..)).unwrap_or(behind);
+            if place.is_some_and(|place| met & bit(place) != 0) || members.contains_key(name) {
+                continue;
+            }
+            sink.record(&at.path.key(name), "required", at.schema);
+            held = false;
+            if sink.done() {
+                break;
             }
         }
         held
@@ -117,7 +135,7 @@ impl Run {
     fn pattern_properties<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         patterns: &'static [(&'static Pattern, SchemaId)],
         mut seen: Option<&mut Seen>,
@@ -142,12 +160,13 @@ impl Run {
     fn additional_properties<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         (id, declared, patterns): (SchemaId, &'static [&'static str], &'static [&'static Pattern]),
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;
+        let schema = self.tables.schema(id);
         for (index, (name, member)) in members.iter().enumerate() {
             let known = find(declared, name, |other| other).is_some()
                 || patterns.iter().any(|pattern| pattern.is_match(name));
@@ -158,7 +177,7 @@ impl Run {
                 seen.mark(index);
             }
             let place = at.path.key(name);
-            if !self.below(sink, at, id, (member, &place), "additionalProperties") {
+            if !self.below(sink, at, schema, (member, &place), "additionalProperties") {
                 held = false;
                 if self.over(sink) {
                     break;
@@ -171,14 +190,18 @@ impl Run {
     fn property_names<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         id: SchemaId,
     ) -> bool {
         let mut held = true;
+        let mut value = Json::String(String::new());
         for (name, _) in members.iter() {
             let place = at.path.key(name);
-            let value = Json::String(name.to_owned());
+            if let Json::String(text) = &mut value {
+                text.clear();
+                text.push_str(name);
+            }
             if !self.apply(&mut Probe, id, &value, &place, at.scope, None) {
                 sink.record(&place, "propertyNames", at.schema);
                 held = false;
@@ -194,18 +217,19 @@ impl Run {
     pub(super) fn unevaluated_properties<S: Sink>(
         &mut self,
         sink: &mut S,
-        at: At<'_>,
+        at: &At<'_>,
         members: &Map<Json>,
         id: SchemaId,
         seen: &mut Seen,
     ) -> bool {
         let mut held = true;
+        let schema = self.tables.schema(id);
         for (index, (name, member)) in members.iter().enumerate() {
             if seen.has(index) {
                 continue;
             }
             let place = at.path.key(name);
-            if !self.below(sink, at, id, (member, &place), "unevaluatedProperties") {
+            if !self.below(sink, at, schema, (member, &place), "unevaluatedProperties") {
                 held = false;
                 if self.over(sink) {
                     break;
@@ -220,12 +244,12 @@ impl Run {
 /// So many names are found faster by comparing lengths than by bisecting.
 const FEW: usize = 16;
 
-/// The entry of that name in a list sorted by name.
+/// The entry of that name in a list sorted by name, and its place.
 #[inline]
-fn find<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<&'a T> {
+fn find<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<(usize, &'a T)> {
     if entries.len() <= FEW {
-        return entries.iter().find(|entry| text::same(name_of(entry), name));
+        return entries.iter().enumerate().find(|(_, entry)| text::same(name_of(entry), name));
     }
-    let found = entries.binary_search_by(|entry| name_of(entry).cmp(name));
-    found.ok().and_then(|found| entries.get(found))
+    let place = entries.binary_search_by(|entry| name_of(entry).cmp(name)).ok()?;
+    entries.get(place).map(|entry| (place, entry))
 }

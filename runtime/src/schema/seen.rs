@@ -67,6 +67,8 @@ impl Seen {
     }
 }
 
-fn bit(index: usize) -> u64 {
+/// The bit of a position; none beyond 64.
+#[inline]
+pub(super) fn bit(index: usize) -> u64 {
     u32::try_from(index).ok().and_then(|index| 1_u64.checked_shl(index)).unwrap_or(0)
 }
