@@ -1,6 +1,6 @@
 //! The backend: members' data behind the generated server trait.
 //!
-//! Every handler goes through one door ([`admission`]): the member's checks, then switch, registry,
+//! Every handler goes through one door (`admission`): the member's checks, then switch, registry,
 //! revocation and scope once more (GW-02), in the same snapshot or transaction as what follows. Every
 //! change set of every area takes one path ([`change`]):
 //!
@@ -37,14 +37,15 @@ use exchange_api::calls::{
 };
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
-    AccountCheckResponse, BlueprintPage, ChangeResult, Installation, LocationList, Problem, ResolveResponse,
-    ServiceDocument,
+    AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
+    Problem, ResolveResponse, ServiceDocument,
 };
 
 use crate::catalogue::Catalogue;
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::feed;
+use crate::feed::{self, Author};
+use crate::ids::MemberId;
 use crate::store::{Store, StoreError};
 
 /// All areas of the exchange, over one store.
@@ -97,6 +98,20 @@ impl Backend {
     pub fn interrupted(mut self, interruption: Interruption) -> Self {
         self.interruption = interruption;
         self
+    }
+
+    /// Changes a member's blueprints by another way than a connected client: on the web, in the platform's
+    /// application, by the system. No guard asks, and nothing is answered twice.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn change_blueprints(
+        &self,
+        member: &MemberId,
+        author: Author,
+        body: BlueprintChangeSet,
+    ) -> Result<ChangeResult, StoreError> {
+        self.change_beside::<blueprints::Blueprints>(member, author, body).await
     }
 
     /// Removes what has had its time, at most so much of each kind, so that no write waits long.

@@ -187,7 +187,7 @@ impl<A: Area> Resolved<A> {
 pub(super) fn carry_out<A: Area>(
     connection: &Connection,
     writer: &Writer,
-    client_name: &str,
+    author_name: &str,
     touched: &[Touched<A::Entry>],
     interruption: &Interruption,
 ) -> Result<(), StoreError> {
@@ -201,7 +201,7 @@ pub(super) fn carry_out<A: Area>(
     interruption.at(Step::Told)?;
     journal::record(connection, writer, A::NAME, touched)?;
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
-    let detail = format!("{client_name}: {} written, {} removed", there.len(), gone.len());
+    let detail = format!("{author_name}: {} written, {} removed", there.len(), gone.len());
     let action = format!("{}.write", A::NAME);
     let deed = Deed { action: &action, subject: &writer.change_set, detail: &detail };
     journal::audit(connection, writer, deed)?;
@@ -237,6 +237,31 @@ impl Backend {
             Ok(answer)
         });
         Err(server::Refusal::written(answer.await?))
+    }
+}
+
+impl Backend {
+    /// A change set that no client sent: decided and carried out, without guard and kept answer.
+    pub(super) async fn change_beside<A: Area>(
+        &self,
+        member: &MemberId,
+        author: Author,
+        body: A::ChangeSet,
+    ) -> Result<ChangeResult, StoreError> {
+        let mut resolved = Resolved::<A>::of(body, self.catalogue.latest());
+        let (backend, member) = (self.clone(), member.clone());
+        let change = move |connection: &Connection| {
+            let (now, change_set) = (backend.environment.now(), backend.environment.token::<16>()?);
+            let writer = Writer { member, author, now, change_set };
+            let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+            let dry_run = resolved.batch.dry_run;
+            if !dry_run {
+                let channel = writer.author.channel();
+                carry_out::<A>(connection, &writer, channel, &decided.touched, &backend.interruption)?;
+            }
+            Ok(resolved.result(decided, dry_run))
+        };
+        self.store.write(change).await
     }
 }
 

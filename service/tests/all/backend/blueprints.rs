@@ -1,5 +1,9 @@
 //! Blueprints: what ops come to, and what the member's pages show of it.
 
+use exchange_api::Contract as _;
+use exchange_api::types::BlueprintChangeSet;
+use exchange_service::feed::Author;
+
 use super::*;
 
 async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
@@ -118,14 +122,15 @@ async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
     }
     let overridden = bench.rows("SELECT client, installation FROM journal WHERE override = 1").await;
     assert_eq!(overridden, ["Text(\"c-1\") Text(\"i-1\")"; 2], "the override is recorded");
-    // Channels without a client ask as well.
-    for channel in ["web", "app", "system"] {
-        bench
-            .sql(format!(
-                "UPDATE feed_entry SET channel = '{channel}', client = NULL, installation = NULL \
-                 WHERE key = 'BP_RIFLE'"
-            ))
-            .await;
+    // Channels without a client ask as well, and are not asked themselves.
+    for author in [Author::App, Author::System, Author::Web] {
+        for op in [add("BP_RIFLE"), remove("BP_RIFLE")] {
+            let body = json!({ "ops": [op] }).to_string();
+            let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+            let changed =
+                bench.backend().change_blueprints(&MemberId::new("m-1"), author.clone(), body).await;
+            assert_eq!(changed.expect("a change").applied, 1);
+        }
         check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
     }
     bench.clock.advance(90 * DAY);
