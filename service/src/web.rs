@@ -3,6 +3,7 @@
 //! [`page`] makes every page and its headers; [`SignedIn`] is the member behind a request. Whoever
 //! changes something takes a form with the session's [`Csrf`] token in it.
 
+mod confirm;
 mod csrf;
 mod device;
 mod layout;
@@ -15,6 +16,7 @@ use axum::Router;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 
+pub use confirm::confirmations;
 pub use csrf::Csrf;
 pub use layout::{message, page};
 pub use session::SignedIn;

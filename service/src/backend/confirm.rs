@@ -9,18 +9,18 @@ use exchange_api::Contract as _;
 use exchange_api::operations::OperationId;
 use exchange_api::refusals::PlainCode;
 use exchange_api::types::ChangeResult;
-use maud::{Markup, html};
 use rusqlite::Connection;
 
 use super::Backend;
 use super::admission::admit;
 use super::blueprints::Blueprints;
-use super::change::{Area, Resolved, Writer, carry_out};
+use super::change::{Area, Resolved, Touched, Writer, carry_out};
 use super::held::{self, Held};
 use super::journal::{self, Deed};
 use super::refusal::Failure;
 use crate::feed::Author;
 use crate::ids::MemberId;
+use crate::registry::Registry;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -81,19 +81,11 @@ impl Backend {
     /// # Errors
     /// What the store says.
     pub async fn preview(&self, member: &MemberId, handoff: &Handoff) -> Result<Option<Preview>, StoreError> {
-        let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
-        let now = self.environment.now();
-        self.store
-            .read(move |connection| {
-                let Some(held) = held::find(connection, &member, &handoff.0, now)? else { return Ok(None) };
-                match held.operation.parse() {
-                    Ok(OperationId::BlueprintsWrite) => {
-                        preview::<Blueprints>(connection, &backend, held, now)
-                    }
-                    _ => Err(StoreError::Corrupt("a held batch of no area")),
-                }
-            })
-            .await
+        let Some(held) = self.held(member, handoff).await? else { return Ok(None) };
+        match held.operation.parse() {
+            Ok(OperationId::BlueprintsWrite) => self.preview_of::<Blueprints>(held).await.map(Some),
+            _ => Err(StoreError::Corrupt("a held batch of no area")),
+        }
     }
 
     /// Applies a held batch, once.
@@ -101,19 +93,12 @@ impl Backend {
     /// # Errors
     /// What the store says; nothing is applied then, and the batch waits on.
     pub async fn confirm(&self, member: &MemberId, handoff: &Handoff) -> Result<Confirmed, StoreError> {
-        let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
-        let now = self.environment.now();
-        let confirmed = self.store.write(move |connection| {
-            let Some(held) = held::find(connection, &member, &handoff.0, now)? else {
-                return Ok(Confirmed::Gone);
-            };
-            held::drop_it(connection, &handoff.0)?;
-            match held.operation.parse() {
-                Ok(OperationId::BlueprintsWrite) => confirm::<Blueprints>(connection, &backend, held, now),
-                _ => Err(StoreError::Corrupt("a held batch of no area").into()),
-            }
-        });
-        match confirmed.await {
+        let Some(held) = self.held(member, handoff).await? else { return Ok(Confirmed::Gone) };
+        let confirmed = match held.operation.parse() {
+            Ok(OperationId::BlueprintsWrite) => self.confirm_one::<Blueprints>(held, handoff.clone()).await,
+            _ => Err(StoreError::Corrupt("a held batch of no area").into()),
+        };
+        match confirmed {
             Ok(confirmed) => Ok(confirmed),
             Err(Failure::Refused(code)) => Ok(Confirmed::Refused(code)),
             Err(Failure::Store(error)) => Err(error),
@@ -139,6 +124,62 @@ impl Backend {
             })
             .await
     }
+
+    async fn held(&self, member: &MemberId, handoff: &Handoff) -> Result<Option<Held>, StoreError> {
+        let (member, handoff, now) = (member.clone(), handoff.clone(), self.environment.now());
+        self.store.read(move |connection| held::find(connection, &member, &handoff.0, now)).await
+    }
+
+    async fn preview_of<A: Area>(&self, held: Held) -> Result<Preview, StoreError> {
+        // Beside the store, as for every change set.
+        let mut resolved = resolved::<A>(self, &held)?;
+        let backend = self.clone();
+        let preview = move |connection: &Connection| {
+            let writer = writer(&backend, &held, backend.environment.now())?;
+            let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+            let registry = Registry::read(connection)?;
+            let client = registry.clients.get(&held.caller.client).map(|client| client.name.clone());
+            let (removed, written): (Vec<_>, Vec<_>) =
+                decided.touched.iter().partition(|touched| touched.after.is_none());
+            let name = |touched: &&Touched<A::Entry>| A::name(resolved.index(), &touched.key);
+            let named: Vec<String> = removed.iter().take(NAMED).map(name).collect();
+            let (more_removed, written) = (removed.len() - named.len(), written.len());
+            Ok(Preview {
+                client: client.unwrap_or_else(|| held.caller.client.to_string()),
+                area: A::NAME,
+                removed: named,
+                more_removed,
+                written,
+                result: resolved.result(decided, true),
+                expires_at: held.expires_at,
+            })
+        };
+        self.store.read(preview).await
+    }
+
+    async fn confirm_one<A: Area>(&self, held: Held, handoff: Handoff) -> Result<Confirmed, Failure> {
+        let mut resolved = resolved::<A>(self, &held)?;
+        let backend = self.clone();
+        let confirm = move |connection: &Connection| {
+            let now = backend.environment.now();
+            // It may have been confirmed, replaced or ended since it was looked up.
+            let Some(held) = held::find(connection, &held.caller.member, &handoff.0, now)? else {
+                return Ok(Confirmed::Gone);
+            };
+            held::drop_it(connection, &handoff.0)?;
+            // Switch, client, scope and disconnects may have changed since it was sent.
+            let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
+            let writer = writer(&backend, &held, now)?;
+            let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+            let name = &admitted.client.name;
+            carry_out::<A>(connection, &writer, name, &decided.touched, &backend.interruption)?;
+            let detail = format!("{name}: confirmed by the member");
+            let deed = Deed { action: "held-batch.confirm", subject: &writer.change_set, detail: &detail };
+            journal::audit(connection, &writer, deed)?;
+            Ok(Confirmed::Applied(resolved.result(decided, false)))
+        };
+        self.store.write(confirm).await
+    }
 }
 
 fn writer(backend: &Backend, held: &Held, now: Moment) -> Result<Writer, StoreError> {
@@ -157,84 +198,4 @@ fn resolved<A: Area>(backend: &Backend, held: &Held) -> Result<Resolved<A>, Stor
     let body = A::ChangeSet::parse_valid(&held.body);
     let body = body.map_err(|_| StoreError::Corrupt("a held batch that is no change set"))?;
     Ok(Resolved::of(body, backend.catalogue.latest()))
-}
-
-fn preview<A: Area>(
-    connection: &Connection,
-    backend: &Backend,
-    held: Held,
-    now: Moment,
-) -> Result<Option<Preview>, StoreError> {
-    let writer = writer(backend, &held, now)?;
-    let mut resolved = resolved::<A>(backend, &held)?;
-    let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
-    let registry = crate::registry::Registry::read(connection)?;
-    let client = registry.clients.get(&held.caller.client).map(|client| client.name.clone());
-    let name = |key: &str| A::name(resolved.index(), key);
-    let (removed, written): (Vec<_>, Vec<_>) =
-        decided.touched.iter().partition(|touched| touched.after.is_none());
-    let named: Vec<String> = removed.iter().take(NAMED).map(|touched| name(&touched.key)).collect();
-    let (more_removed, written) = (removed.len() - named.len(), written.len());
-    Ok(Some(Preview {
-        client: client.unwrap_or_else(|| held.caller.client.to_string()),
-        area: A::NAME,
-        removed: named,
-        more_removed,
-        written,
-        result: resolved.result(decided, true),
-        expires_at: held.expires_at,
-    }))
-}
-
-fn confirm<A: Area>(
-    connection: &Connection,
-    backend: &Backend,
-    held: Held,
-    now: Moment,
-) -> Result<Confirmed, Failure> {
-    // Switch, client, scope and disconnects may have changed since.
-    let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
-    let writer = writer(backend, &held, now)?;
-    let mut resolved = resolved::<A>(backend, &held)?;
-    let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
-    carry_out::<A>(connection, &writer, &admitted.client.name, &decided.touched, &backend.interruption)?;
-    let detail = format!("{}: confirmed by the member", admitted.client.name);
-    let deed = Deed { action: "held-batch.confirm", subject: &writer.change_set, detail: &detail };
-    journal::audit(connection, &writer, deed)?;
-    Ok(Confirmed::Applied(resolved.result(decided, false)))
-}
-
-/// The page's contents: what the batch would do, and the two ways out.
-///
-/// `hidden` are the fields that the page's form has to carry: its token against forged requests.
-#[must_use]
-pub fn markup(preview: &Preview, hidden: &Markup) -> Markup {
-    let Preview { client, area, removed, more_removed, written, result, expires_at } = preview;
-    html! {
-        p { strong { (client) } " wants to remove more of your " (area) " than usual." }
-        dl {
-            dt { "removed" } dd { (removed.len() + more_removed) }
-            dt { "added or changed" } dd { (written) }
-            dt { "not applied" } dd { (result.not_applied) }
-        }
-        @if !removed.is_empty() {
-            h2 { "Would be removed" }
-            ul { @for name in removed { li { (name) } } }
-            @if *more_removed > 0 { p { "… and " (more_removed) " more." } }
-        }
-        p { "Nothing has been changed yet. The request waits until " time datetime=(expires_at) { (expires_at) } "." }
-        form method="post" {
-            (hidden)
-            button type="submit" name="decision" value="confirm" { "Apply these changes" }
-            button type="submit" name="decision" value="discard" { "Discard them" }
-        }
-    }
-}
-
-/// The page's contents when there is nothing to confirm.
-#[must_use]
-pub fn markup_of_nothing() -> Markup {
-    html! {
-        p { "There is nothing to confirm here: the request was confirmed or discarded before, replaced by a newer one, or it is older than it may be." }
-    }
 }

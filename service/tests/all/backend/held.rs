@@ -1,9 +1,11 @@
 //! Held batches, and their confirmation by the member.
 
 use exchange_api::refusals::PlainCode;
-use exchange_service::backend::confirm::{Handoff, markup};
+use exchange_service::backend::confirm::Handoff;
 use exchange_service::backend::{Confirmed, Preview};
-use maud::html;
+use exchange_service::idp::{Provider, sessions};
+use exchange_service::web::{Web, confirmations};
+use tower::ServiceExt as _;
 
 use super::*;
 
@@ -169,15 +171,85 @@ async fn a_confirmation_is_checked_again() {
     assert!(matches!(confirm(&bench, &handoff).await, Confirmed::Applied(_)));
 }
 
-/// The page escapes what others wrote, and holds no handoff.
+/// The pages over the bench, and the cookie of a member who is signed in there.
+async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
+    let environment = Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom));
+    let mut config = Config::default();
+    (config.idp.password_kib, config.idp.password_passes) = (8, 1);
+    let provider =
+        Provider::new(bench.store.clone(), environment.clone(), &config).await.expect("a provider");
+    let web = Web::new(provider).expect("pages");
+    let begin = move |connection: &rusqlite::Connection| {
+        sessions::begin(connection, &environment, &MemberId::new(member), DAY)
+    };
+    let (secret, _) = bench.store.write(begin).await.expect("a session");
+    (confirmations(web, bench.backend().clone()), format!("session={secret}"))
+}
+
+/// Opens the page, or sends its form.
+async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>) -> (u16, String) {
+    let request = http::Request::builder().uri(path).header("Cookie", &pages.1);
+    let request = match form {
+        None => request.body(Body::empty()),
+        Some(form) => request
+            .method("POST")
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .body(Body::from(form)),
+    };
+    let answer = pages.0.clone().oneshot(request.expect("a request")).await.expect("an answer");
+    let status = answer.status().as_u16();
+    let bytes = to_bytes(answer.into_body(), 1 << 20).await.expect("a body");
+    (status, String::from_utf8(bytes.to_vec()).expect("text"))
+}
+
+/// WEB-08, WRT-13: the page shows what would happen, as text; only its own form decides, once.
 #[tokio::test]
-async fn the_page_shows_names_as_text() {
+async fn the_page_asks_and_then_does_as_told() {
     let bench = bench().await;
     bench.sql("UPDATE client SET name = '<b>Mallory</b>' WHERE id = 'c-1'").await;
-    let handoff = handoff(&bench.change(&first(), too_much()).await);
-    let shown = preview(&bench, &handoff).await.expect("a preview");
-    let page = markup(&shown, &html! { input type="hidden" name="token" value="t"; }).into_string();
-    assert!(page.contains("&lt;b&gt;Mallory&lt;/b&gt;") && page.contains("Sandbox rifle"));
-    assert!(page.contains("value=\"confirm\"") && page.contains("name=\"token\""));
-    assert_eq!(format!("{handoff:?}"), "Handoff([secret])");
+    let held = async || {
+        let refused = bench.change(&first(), too_much()).await;
+        let url = refused.body["confirmationUrl"].as_str().expect("a link").to_owned();
+        url.strip_prefix("http://127.0.0.1:8080").expect("the pages' origin").to_owned()
+    };
+    let (mine, others) = (pages(&bench, "m-1").await, pages(&bench, "m-2").await);
+    let path = held().await;
+    let (status, shown) = visit(&mine, &path, None).await;
+    assert_eq!(status, 200);
+    assert!(
+        shown.contains("&lt;b&gt;Mallory&lt;/b&gt;") && shown.contains("<li>Sandbox rifle</li>"),
+        "{shown}"
+    );
+    assert!(!shown.contains(&path), "the address stands in no page");
+    let csrf = shown.split("name=\"csrf\" value=\"").nth(1).expect("a token");
+    let csrf = csrf.split('"').next().expect("its end").to_owned();
+    let form = |decision: &str| Some(format!("csrf={csrf}&decision={decision}"));
+    for (pages, form, status) in [
+        (&others, None, 404),
+        (&others, form("confirm"), 403),
+        (&mine, Some("decision=confirm".to_owned()), 403),
+        (&mine, form("perhaps"), 403),
+    ] {
+        assert_eq!(visit(pages, &path, form).await.0, status);
+    }
+    assert_eq!(bench.held(&first()).await.len(), 8, "nothing has been decided");
+    assert_eq!(visit(&mine, &path, form("discard")).await.0, 200);
+    for decision in ["discard", "confirm"] {
+        assert_eq!(visit(&mine, &path, form(decision)).await.0, 404);
+    }
+    let path = held().await;
+    bench.sql("UPDATE setting SET value = 'off' WHERE name = 'exchange'").await;
+    assert_eq!(visit(&mine, &path, form("confirm")).await.0, 403);
+    bench.sql("UPDATE setting SET value = 'on' WHERE name = 'exchange'").await;
+    let (status, done) = visit(&mine, &path, form("confirm")).await;
+    assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
+    assert_eq!(bench.held(&first()).await.len(), 3);
+    let signed_out = (mine.0.clone(), String::from("session="));
+    assert_eq!(visit(&signed_out, &path, None).await.0, 303, "to the sign-in page");
+}
+
+/// WRT-11: a handoff is in no log.
+#[test]
+fn a_handoff_is_not_shown() {
+    assert_eq!(format!("{:?}", Handoff::new("hush")), "Handoff([secret])");
 }
