@@ -116,14 +116,15 @@ impl Bench {
 
     /// With a guard that never holds anything.
     async fn unguarded() -> Self {
-        let mut config = Config::default();
-        config.guard.removals = u32::MAX;
-        config.guard.removals_of_share = u32::MAX;
-        Self::with(config, |backend| backend).await
+        Self::with(unguarded(), |backend| backend).await
     }
 
     async fn with(config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
-        let store = Store::open(&Options::new(Place::Memory)).expect("a store");
+        Self::at(Place::Memory, config, change).await
+    }
+
+    async fn at(place: Place, config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
+        let store = Store::open(&Options::new(place)).expect("a store");
         let clock = MovedClock::standing(Moment::from_secs(1_790_000_000));
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let backend = Backend::new(store.clone(), environment, Arc::new(config)).await.expect("a backend");
@@ -232,6 +233,14 @@ impl Bench {
         }
         all
     }
+}
+
+/// A guard that never holds anything.
+fn unguarded() -> Config {
+    let mut config = Config::default();
+    config.guard.removals = u32::MAX;
+    config.guard.removals_of_share = u32::MAX;
+    config
 }
 
 fn caller(client: &str, member: &str, installation: &str, jkt: &str) -> Caller {

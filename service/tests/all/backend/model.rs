@@ -1,8 +1,10 @@
-//! Any interleaving of writers, readers, page sizes, default grants, retention and clocks: whoever reads to
-//! the end has what the server has; nothing is lost, nothing comes back.
+//! Any interleaving of writers, readers, page sizes, crashes, default grants, retention and clocks: whoever
+//! reads to the end has what the server has; nothing is lost, nothing comes back.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use exchange_service::backend::{Interruption, Step};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -10,11 +12,12 @@ use super::*;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// An installation adds or removes.
+    /// An installation adds or removes; the write may be cut off at a step, counted from 1.
     Write {
         who: usize,
         ops: Vec<(usize, bool)>,
         overrule: bool,
+        cut: usize,
     },
     /// These products are granted to everybody.
     Defaults(u8),
@@ -32,7 +35,8 @@ enum Act {
 fn act() -> impl Strategy<Value = Act> {
     let ops = prop::collection::vec((0_usize..8, any::<bool>()), 1..4);
     prop_oneof![
-        8 => (0_usize..3, ops, any::<bool>()).prop_map(|(who, ops, overrule)| Act::Write { who, ops, overrule }),
+        8 => (0_usize..3, ops, any::<bool>(), select(vec![0, 0, 0, 0, 1, 2, 3, 4, 5, 6]))
+            .prop_map(|(who, ops, overrule, cut)| Act::Write { who, ops, overrule, cut }),
         2 => any::<u8>().prop_map(Act::Defaults),
         10 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
         2 => select(vec![1, 30, 60, 91]).prop_map(Act::Advance),
@@ -100,13 +104,19 @@ impl Reader {
 }
 
 async fn run(acts: Vec<Act>) {
-    let bench = Bench::unguarded().await;
+    let cut_at = Arc::new(AtomicUsize::new(0));
+    let at = Arc::clone(&cut_at);
+    let interruption = Interruption::new(move |step| {
+        let cut = at.load(Ordering::SeqCst).checked_sub(1).and_then(|number| Step::ALL.get(number).copied());
+        if cut == Some(step) { Err(StoreError::Full) } else { Ok(()) }
+    });
+    let bench = Bench::with(unguarded(), |backend| backend.interrupted(interruption)).await;
     let mut truth = Truth { defaults: ["BP_CORE", "BP_LAMP"].map(str::to_owned).into(), ..Truth::default() };
     let mut readers: [Reader; 3] = Default::default();
     let writers = [first(), second(), other_client()];
     for act in acts {
         match act {
-            Act::Write { who, ops, overrule } => {
+            Act::Write { who, ops, overrule, cut } => {
                 let names: Vec<(&str, bool)> =
                     ops.iter().map(|(at, adds)| (products()[*at], *adds)).collect();
                 let op = |(key, adds): &(&str, bool)| match (adds, overrule) {
@@ -114,7 +124,11 @@ async fn run(acts: Vec<Act>) {
                     (true, true) => add_anyway(key),
                     (true, false) => add(key),
                 };
+                cut_at.store(cut, Ordering::SeqCst);
                 let answered = bench.change(&writers[who], names.iter().map(op).collect()).await;
+                if answered.status == 503 {
+                    continue;
+                }
                 let ended: BTreeSet<u64> = answered.outcomes().into_iter().map(|(index, _)| index).collect();
                 for (index, (key, adds)) in (0..).zip(names) {
                     if !ended.contains(&index) {
@@ -166,5 +180,47 @@ proptest! {
     fn whoever_reads_to_the_end_has_what_the_server_has(acts in prop::collection::vec(act(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(run(acts));
+    }
+}
+
+/// WRT-03, FED-06, FED-07: writers and readers at the same time, over files and threads: every number that a
+/// reader sees has all those below it, so that a reader who only follows never misses a change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn readers_follow_writers_at_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = Place::Folder(folder.path().to_owned());
+    let bench = Arc::new(Bench::at(place, unguarded(), |backend| backend).await);
+    let writers = [first(), second(), other_client()].into_iter().enumerate().map(|(who, caller)| {
+        let bench = Arc::clone(&bench);
+        tokio::spawn(async move {
+            for round in 0..40 {
+                // Each its own products, so that it knows what it left behind.
+                let key = |number: usize| format!("BP_MANY_{:03}", who * 100 + number);
+                let ops = vec![add(&key(round)), add(&key(round + 1)), remove(&key(round))];
+                assert_eq!(bench.change(&caller, ops).await.status, 200);
+            }
+        })
+    });
+    let readers = (1..4_u8).map(|limit| {
+        let bench = Arc::clone(&bench);
+        tokio::spawn(async move {
+            let mut reader = Reader::default();
+            for _ in 0..60 {
+                reader.page(&bench, limit).await;
+            }
+            reader
+        })
+    });
+    let (writers, readers): (Vec<_>, Vec<_>) = (writers.collect(), readers.collect());
+    for writer in writers {
+        writer.await.expect("a writer");
+    }
+    let held: BTreeMap<String, bool> = bench.held(&first()).await.into_iter().collect();
+    let left = ["BP_CORE", "BP_LAMP", "BP_MANY_040", "BP_MANY_140", "BP_MANY_240"];
+    assert_eq!(held.keys().collect::<Vec<_>>(), left);
+    for reader in readers {
+        let mut reader = reader.await.expect("a reader");
+        while !reader.page(&bench, 7).await {}
+        assert_eq!(reader.entries, held);
     }
 }
