@@ -128,6 +128,21 @@ async fn retention_is_bounded_and_goes_on() {
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
+/// FED-08, LIM-13: a tombstone may be older than a cursor that stands before it, where a clock stepped back;
+/// what retention took is missing for that cursor, so it is expired although it is young.
+#[tokio::test]
+async fn a_young_cursor_before_a_lost_tombstone_is_expired() {
+    let bench = Bench::unguarded().await;
+    bench.change(&first(), vec![add("BP_RIFLE")]).await;
+    let before = cursor(&bench, &first()).await;
+    bench.clock.step_back(10 * DAY);
+    bench.change(&first(), vec![remove("BP_RIFLE")]).await;
+    bench.clock.advance(90 * DAY + Duration::from_millis(1));
+    assert_eq!(read(&bench, &first(), &before).await, 200, "80 days old");
+    assert_eq!(bench.backend().sweep(10).await.expect("a sweep").tombstones, 1);
+    assert_eq!(read(&bench, &first(), &before).await, 410);
+}
+
 /// Stock of pools: one stream for each, shown with or without details.
 struct Pools {
     member: MemberId,
