@@ -7,6 +7,8 @@
 
 #[path = "operations_run/round_trip.rs"]
 mod round_trip;
+#[path = "operations_run/stored.rs"]
+mod stored;
 
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/answers.rs"]

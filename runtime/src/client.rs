@@ -35,6 +35,8 @@ mod request;
 mod reqwest;
 mod response;
 mod retry;
+#[cfg(test)]
+mod tests;
 
 pub use bytes::Bytes;
 
@@ -113,11 +115,8 @@ impl Core {
 
     /// Starts a request.
     pub fn request(&self, operation: &'static Operation) -> Request {
-        let request = Request::new(operation, self.checks);
-        match operation.servers.first() {
-            Some(server) if !self.base_url_only => request.at(server),
-            _ => request,
-        }
+        let server = operation.servers.first().copied().filter(|_| !self.base_url_only);
+        Request::new(operation, self.checks, server)
     }
 
     /// Sends a call.
@@ -125,9 +124,17 @@ impl Core {
         self.send(call.request(self))
     }
 
-    /// Sends what [`Request::store`] gave for a call of the same kind, byte for byte.
+    /// Sends a call to an address of its own; see [`Request::at`]. Webhooks need one, since their
+    /// receivers say where they are.
+    pub fn call_at<C: Call>(&self, address: &str, call: &C) -> Calling<'_, C> {
+        self.send(call.request(self).at(address))
+    }
+
+    /// Sends what [`Request::store`] gave for a call of the same kind, byte for byte, to where a
+    /// new call would go. What was stored for another operation is [`Error::InvalidRequest`] and
+    /// never leaves.
     pub fn repeat<C: Call>(&self, stored: &Stored) -> Calling<'_, C> {
-        self.send(Request::stored(C::OPERATION, stored))
+        self.send(self.request(C::OPERATION).repeating(stored))
     }
 
     /// Sends the request of a call.
@@ -136,8 +143,9 @@ impl Core {
     }
 }
 
+/// The settings alone: an address may hold a password.
 impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core").field("base_url", &self.base_url).finish_non_exhaustive()
+        f.debug_struct("Core").field("checks", &self.checks).finish_non_exhaustive()
     }
 }

@@ -37,7 +37,7 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
         if self.is_valid() {
             return Ok(());
         }
-        let found = explain(self, Self::VALIDATOR);
+        let found = check_json(self, Self::VALIDATOR);
         agree(&found, Self::VALIDATOR);
         found
     }
@@ -80,7 +80,7 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
         // The document says the same as the value, and is written already.
         let found = match Json::parse(bytes) {
             Ok(json) => Self::VALIDATOR.validate(&json),
-            Err(_) => explain(&value, Self::VALIDATOR),
+            Err(_) => check_json(&value, Self::VALIDATOR),
         };
         agree(&found, Self::VALIDATOR);
         found.map_err(Rejected::Invalid).map(|()| value)
@@ -319,8 +319,8 @@ pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     elements.iter().all(|element| to_json(element).is_ok_and(|json| seen.insert(json)))
 }
 
-/// Why a value that its type refuses is refused.
-fn explain<T: Serialize + ?Sized>(value: &T, validator: Validator) -> Result<(), Violations> {
+/// What the tables say of a value, which may be one that cannot be written.
+pub(crate) fn check_json<T: Serialize + ?Sized>(value: &T, validator: Validator) -> Result<(), Violations> {
     let gave_up = |keyword| {
         Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location() })
     };
@@ -338,7 +338,7 @@ fn agree(found: &Result<(), Violations>, validator: Validator) {
 }
 
 /// Whatever depth the value has: nobody sent it.
-fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     let text = serde_json::to_vec(value)?;
     Json::parse_within(&text, usize::MAX).map_err(serde::ser::Error::custom)
 }

@@ -36,7 +36,7 @@ pub trait Call: Sized {
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>>;
 }
 
-/// A request as it was or will be sent, without the client's address. Not for logs: it holds
+/// A request as it was or will be sent, without the client's own address. Not for logs: it holds
 /// whatever the caller said.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Stored {
@@ -44,6 +44,9 @@ pub struct Stored {
     pub operation: String,
     /// `/ships?limit=100`; for webhooks the query alone.
     pub path_and_query: String,
+    /// Where the caller sends it ([`Request::at`]), which webhooks cannot be sent without. `None`:
+    /// to the operation's own server or the client's address, as a new call would be.
+    pub address: Option<String>,
     /// Headers and cookies; what the transport adds is not among them.
     pub headers: HeaderMap,
     /// The bytes of the body.

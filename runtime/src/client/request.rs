@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{RequestChecks, Stored, error::SendError};
 use crate::{
-    contract::Contract,
+    contract::{Contract, check_json, to_json},
     json::Json,
     multipart::{Multipart, Writer, settle},
     operation::{Content, Format, Operation, Part, Typed},
@@ -30,6 +30,8 @@ pub struct Request {
     query: String,
     headers: HeaderMap,
     cookies: String,
+    /// What the contract gives the operation, and before that what the caller says.
+    server: Option<&'static str>,
     address: Option<String>,
     body: Bytes,
     extensions: Extensions,
@@ -37,7 +39,11 @@ pub struct Request {
 }
 
 impl Request {
-    pub(super) fn new(operation: &'static Operation, checks: RequestChecks) -> Self {
+    pub(super) fn new(
+        operation: &'static Operation,
+        checks: RequestChecks,
+        server: Option<&'static str>,
+    ) -> Self {
         Self {
             operation,
             checks,
@@ -45,6 +51,7 @@ impl Request {
             query: String::new(),
             headers: HeaderMap::new(),
             cookies: String::new(),
+            server,
             address: None,
             body: Bytes::new(),
             extensions: Extensions::new(),
@@ -55,7 +62,7 @@ impl Request {
     /// Sends an argument as its row of [`Operation::parameters`] says; `None`, `null` and empty
     /// lists that are not required are left out.
     pub fn argument(self, index: usize, value: impl Serialize) -> Self {
-        let json = to_json(&value);
+        let json = to_json(&value).ok();
         self.write(index, json)
     }
 
@@ -193,8 +200,7 @@ impl Request {
         let validator = self.content(media_type).and_then(|content| content.validator);
         if self.checks == RequestChecks::On
             && let Some(validator) = validator
-            && let Some(json) = to_json(body)
-            && let Err(violations) = validator.validate(&json)
+            && let Err(violations) = check_json(body, validator)
         {
             return self.refused(violations);
         }
@@ -215,7 +221,7 @@ impl Request {
     /// A form (`application/x-www-form-urlencoded`), checked unless checks are off; its fields
     /// are written as the operation's table says, others as queries are.
     pub fn form<T: Serialize>(self, media_type: &'static str, body: &T) -> Self {
-        let json = to_json(body);
+        let json = to_json(body).ok();
         self.form_of(media_type, json)
     }
 
@@ -339,8 +345,8 @@ impl Request {
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
         // A webhook has a name and no path: its address is whole, and may have a query.
         let whole = !self.operation.path.starts_with('/');
-        let address = self.address.take();
-        let address = address.map(|address| if whole { address } else { absolute(base_url, &address) });
+        let address = self.address.as_deref().or(self.server);
+        let address = address.map(|own| if whole { own.to_owned() } else { absolute(base_url, own) });
         let base_url = address.as_deref().unwrap_or(base_url);
         if whole {
             self.path.clear();
@@ -375,8 +381,8 @@ impl Request {
         Ok((self.operation, request))
     }
 
-    /// What would be sent, without the client's address: for an outbox that has to send the same
-    /// bytes however often.
+    /// What would be sent, with the address that the caller gave and without the client's: for an
+    /// outbox that has to send the same bytes however often.
     ///
     /// # Errors
     /// When the request breaks the contract.
@@ -388,18 +394,27 @@ impl Request {
         {
             headers.append(COOKIE, cookies);
         }
-        let path_and_query = self.path + &self.query;
-        Ok(Stored { operation: self.operation.id.into(), path_and_query, headers, body: self.body })
+        Ok(Stored {
+            operation: self.operation.id.into(),
+            path_and_query: self.path + &self.query,
+            address: self.address,
+            headers,
+            body: self.body,
+        })
     }
 
-    /// A request that was stored, byte for byte; nothing of it is checked again.
-    pub(super) fn stored(operation: &'static Operation, stored: &Stored) -> Self {
-        let mut request = Self::new(operation, RequestChecks::Off);
+    /// The same operation with what was stored for it, byte for byte; nothing of that is checked
+    /// again.
+    pub(super) fn repeating(mut self, stored: &Stored) -> Self {
+        if stored.operation != self.operation.id {
+            self.refuse("operation", "", "const");
+        }
         let text = stored.path_and_query.as_str();
         let (path, query) = text.split_at(text.find('?').unwrap_or(text.len()));
-        (request.path, request.query) = (path.to_owned(), query.to_owned());
-        (request.headers, request.body) = (stored.headers.clone(), stored.body.clone());
-        request
+        (self.path, self.query) = (path.to_owned(), query.to_owned());
+        (self.headers, self.body) = (stored.headers.clone(), stored.body.clone());
+        self.address.clone_from(&stored.address);
+        self
     }
 }
 
@@ -408,10 +423,6 @@ impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").field("operation", &self.operation.id).finish_non_exhaustive()
     }
-}
-
-fn to_json<T: Serialize + ?Sized>(body: &T) -> Option<Json> {
-    Json::parse(&serde_json::to_vec(body).ok()?).ok()
 }
 
 /// An address that may be relative to the root of another (RFC 3986, 4.2).

@@ -84,12 +84,14 @@ impl Response {
         self.read_json().result(same)
     }
 
-    /// A result: JSON, or nothing under another status.
+    /// A result: JSON, or nothing under a status whose row in the operation's table has no media
+    /// type.
     ///
     /// # Errors
-    /// When there is a body and it is not that.
+    /// When a body is there and is not that, or is missing where the contract has one.
     pub fn json_or_nothing<T: for<'de> Read<'de> + Send, E>(self) -> Result<Answer<Option<T>>, Error<E>> {
-        if self.answer.body().is_empty() {
+        let described = self.operation.response(self.status()).is_some_and(|row| !row.content.is_empty());
+        if self.answer.body().is_empty() && !described {
             return Ok(self.with(None));
         }
         self.read_json().result(Some)

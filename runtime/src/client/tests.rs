@@ -1,0 +1,204 @@
+//! What a generated client relies on, with operations written the way the generator writes them.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use super::*;
+use crate::{
+    Json,
+    operation::{self, Content, Format, Outcome, Statuses},
+    schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
+    transport::Sending,
+};
+
+static TABLES: Tables = Tables {
+    schemas: &[Schema { resource: 0, location: "/pet", keywords: &[Keyword::Type(Types::OBJECT)] }],
+    resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
+};
+
+const PET: Content = Content {
+    media_type: "application/json",
+    format: Format::Json,
+    schema: "test#/pet",
+    validator: Some(Validator::new(&TABLES, SchemaId(0))),
+};
+
+const fn answer(status: u16, content: &'static [Content]) -> operation::Response {
+    operation::Response { statuses: Statuses::Code(status), outcome: Outcome::Success, content }
+}
+
+static WRITE: Operation = Operation {
+    id: "write",
+    method: "POST",
+    path: "/pets",
+    body: Some(operation::Body { required: true, content: &[PET] }),
+    responses: &[answer(200, &[PET]), answer(204, &[])],
+    ..Operation::NONE
+};
+
+static UPLOAD: Operation = Operation {
+    id: "upload",
+    method: "PUT",
+    path: "/files",
+    servers: &["https://files.example/up"],
+    responses: &[answer(204, &[])],
+    ..Operation::NONE
+};
+
+static SCANNED: Operation = Operation {
+    id: "scanned",
+    method: "POST",
+    path: "scanned",
+    responses: &[answer(204, &[])],
+    ..Operation::NONE
+};
+
+struct Write(Vec<(&'static str, u8)>);
+
+/// Writes what it has, members of one name too.
+impl Serialize for Write {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        map.end()
+    }
+}
+
+impl Call for Write {
+    const OPERATION: &'static Operation = &WRITE;
+    type Success = Option<Json>;
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        core.request(Self::OPERATION).json_value("application/json", self)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<()>> {
+        response.json_or_nothing()
+    }
+}
+
+/// Calls without anything to say.
+struct Upload;
+struct Scanned;
+
+macro_rules! silent {
+    ($($name:ident $operation:ident)*) => {$(
+        impl Call for $name {
+            const OPERATION: &'static Operation = &$operation;
+            type Success = ();
+            type Refusal = ();
+
+            fn request(&self, core: &Core) -> Request {
+                core.request(Self::OPERATION)
+            }
+
+            fn read(response: Response) -> Result<Answer<()>, Error<()>> {
+                response.nothing()
+            }
+        }
+    )*};
+}
+
+silent! { Upload UPLOAD Scanned SCANNED }
+
+/// Answers everything with a status and nothing else, and keeps where it was sent.
+struct Mute(u16, Arc<Mutex<Vec<String>>>);
+
+impl Transport for Mute {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+        self.1.lock().unwrap().push(request.uri().to_string());
+        let answer = http::Response::builder().status(self.0).body(Bytes::new()).unwrap();
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+fn core(base_url: &str, status: u16) -> (Core, Arc<Mutex<Vec<String>>>) {
+    let sent = Arc::default();
+    (Core::new(base_url, Mute(status, Arc::clone(&sent))), sent)
+}
+
+fn run<T>(call: impl Future<Output = T>) -> T {
+    match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("pending"),
+    }
+}
+
+#[test]
+fn a_repetition_goes_where_the_call_would() {
+    let (core, sent) = core("https://exchange.example", 204);
+    let stored = Upload.request(&core).store().unwrap();
+    run(core.call(&Upload)).unwrap();
+    run(core.repeat::<Upload>(&stored)).unwrap();
+    run(core.with_base_url_only().repeat::<Upload>(&stored)).unwrap();
+    let expect = [
+        "https://files.example/up/files",
+        "https://files.example/up/files",
+        "https://exchange.example/files",
+    ];
+    assert_eq!(*sent.lock().unwrap(), expect);
+}
+
+#[test]
+fn what_was_stored_for_another_operation_never_leaves() {
+    let (core, sent) = core("https://exchange.example", 204);
+    let stored = Upload.request(&core).store().unwrap();
+    let Err(Error::InvalidRequest(violations)) = run(core.repeat::<Write>(&stored)) else { panic!("sent") };
+    let found: Vec<_> = violations.iter().map(|v| (v.pointer.as_str(), v.keyword)).collect();
+    assert_eq!(found, [("/operation", "const")]);
+    assert!(sent.lock().unwrap().is_empty());
+}
+
+/// A webhook's receiver says where it is; the sender has no address.
+#[test]
+fn a_webhook_is_kept_with_its_address() {
+    let (core, sent) = core("", 204);
+    run(core.call_at("https://receiver.example/hook?of=7", &Scanned)).unwrap();
+    let stored = Scanned.request(&core).at("https://receiver.example/hook?of=8").store().unwrap();
+    run(core.repeat::<Scanned>(&stored)).unwrap();
+    assert_eq!(
+        *sent.lock().unwrap(),
+        ["https://receiver.example/hook?of=7", "https://receiver.example/hook?of=8"]
+    );
+    let Err(Error::Transport(error)) = run(core.call(&Scanned)) else { panic!("sent without an address") };
+    assert_eq!(error.fault(), crate::transport::TransportFault::Request);
+}
+
+/// What two readers might understand differently is not sent, also where the type is no generated
+/// one.
+#[test]
+fn a_body_with_a_member_twice_never_leaves() {
+    let (core, sent) = core("https://exchange.example", 204);
+    let Err(Error::InvalidRequest(violations)) = run(core.call(&Write(vec![("a", 1), ("a", 2)]))) else {
+        panic!("sent")
+    };
+    assert_eq!(violations.iter().map(|v| v.keyword).collect::<Vec<_>>(), ["unwritable"]);
+    assert!(sent.lock().unwrap().is_empty());
+    run(core.call(&Write(vec![("a", 1)]))).unwrap();
+}
+
+/// Nothing is an answer where the contract says so; elsewhere it was lost on the way.
+#[test]
+fn a_body_that_is_missing_is_no_nothing() {
+    let read = |status| run(core("https://exchange.example", status).0.call(&Write(Vec::new())));
+    assert_eq!(read(204).unwrap().body, None);
+    let Err(Error::Unreadable(answer)) = read(200) else { panic!("taken for nothing") };
+    assert_eq!(answer.reason, Reason::Missing);
+}
+
+#[test]
+fn no_address_is_printed() {
+    let (core, _) = core("https://user:secret@exchange.example/path", 204);
+    let stored = Scanned.request(&core).at("https://receiver.example/token").store().unwrap();
+    let printed = format!("{core:?} {:?} {:?} {stored:?}", core.call(&Upload), Upload.request(&core));
+    for part in ["secret", "exchange", "receiver", "token", "files"] {
+        assert!(!printed.contains(part), "{part} in {printed}");
+    }
+}
