@@ -119,11 +119,11 @@ fn minutes_of(offset: &str) -> Option<i64> {
     (rest.len() == 5 && hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }
 
-fn is_leap(year: i64) -> bool {
+const fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-fn days_of(year: i64, month: i64) -> i64 {
+pub(crate) const fn days_of(year: i64, month: i64) -> i64 {
     match month {
         2 if is_leap(year) => 29,
         2 => 28,
@@ -133,7 +133,7 @@ fn days_of(year: i64, month: i64) -> i64 {
 }
 
 /// Days from 1970-01-01 to a day of the Gregorian calendar, years 0 to 9999.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March here, so that the leap day is the last of its year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);

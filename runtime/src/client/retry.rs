@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, header::RETRY_AFTER};
 
+use crate::moment::{days_of, days_since_1970};
+
 /// When to ask again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
@@ -54,7 +56,7 @@ fn date(text: &str) -> Option<SystemTime> {
     };
     let number = |text: &str, digits: std::ops::RangeInclusive<usize>| {
         let plain = digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| text.parse::<u64>().ok()).flatten()
+        plain.then(|| text.parse::<i64>().ok()).flatten()
     };
     let (day, year) = (
         number(day, 1..=2)?,
@@ -65,29 +67,21 @@ fn date(text: &str) -> Option<SystemTime> {
     );
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = u64::try_from(MONTHS.iter().position(|name| name == month)?).ok()? + 1;
+    let month = i64::try_from(MONTHS.iter().position(|name| name == month)?).ok()? + 1;
     let mut parts = time.split(':').map(|part| number(part, 2..=2));
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let last = match month {
-        2 => 28 + u64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
     if parts.next().is_some()
         || year < 1970
-        || !(1..=last).contains(&day)
+        || !(1..=days_of(year, month)).contains(&day)
         || hour > 23
         || minute > 59
         || second > 60
     {
         return None;
     }
-    // Days from 1 March of the year 0, so that the leap day is the last of its year.
-    let (shifted, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * month + 2) / 5 + day - 1;
-    let days = days - 719_468;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second))
+    let days = days_since_1970(year, month, day);
+    let seconds = u64::try_from(((days * 24 + hour) * 60 + minute) * 60 + second).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 #[cfg(test)]
