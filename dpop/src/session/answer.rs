@@ -1,8 +1,10 @@
 //! What a session reads of an answer.
 
+use std::fmt;
+
 /// An answer, as far as proofs are concerned: its status, four of its headers, and where the errors of a token
 /// endpoint stand in it, its body.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Answer<'a> {
     pub(super) status: u16,
     pub(super) nonces: Vec<&'a [u8]>,
@@ -11,6 +13,20 @@ pub struct Answer<'a> {
     /// Whether a cache gave it: its date is then no date of the server's clock (RFC 9111, 5.1).
     pub(super) aged: bool,
     pub(super) body: &'a [u8],
+}
+
+/// The status and counts: a nonce is between two parties, and the body of a token endpoint holds tokens.
+impl fmt::Debug for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("nonces", &self.nonces.len())
+            .field("challenges", &self.challenges.len())
+            .field("dates", &self.dates.len())
+            .field("aged", &self.aged)
+            .field("body", &self.body.len())
+            .finish()
+    }
 }
 
 impl<'a> Answer<'a> {
@@ -46,5 +62,20 @@ impl<'a> Answer<'a> {
             [date] if !self.aged => Some(date),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_an_answer_holds_is_printed() {
+        let headers = ["DPoP-Nonce", "WWW-Authenticate", "Date"].map(|name| (name, &b"hush"[..]));
+        let printed = format!("{:?}", Answer::new(401, headers).with_body(b"hush"));
+        assert_eq!(
+            printed,
+            "Answer { status: 401, nonces: 1, challenges: 1, dates: 1, aged: false, body: 4 }"
+        );
     }
 }
