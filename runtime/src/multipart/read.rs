@@ -1,16 +1,17 @@
 //! From bytes to parts, from parts to members.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::{Field, File, Files, MAX_HEADER, MAX_PARTS};
-use crate::Json;
 use crate::media::attribute;
 use crate::operation::Part;
-use crate::read::Read;
+use crate::read::{self, Read};
+use crate::{Json, depth};
 
 /// The parts of a body, and the checked object that they are.
-#[derive(Debug)]
 pub struct Reader {
     rows: &'static [Part],
     fields: Vec<Field>,
@@ -24,14 +25,14 @@ impl Reader {
 
     /// A member; a list without parts is empty.
     #[must_use]
-    pub fn value<T: for<'de> Read<'de>>(&self, name: &str) -> Option<T> {
+    pub fn value<T: for<'de> Read<'de> + Send>(&self, name: &str) -> Option<T> {
         let text = self.member(name).map_or_else(|| "[]".to_owned(), ToString::to_string);
-        T::read(&mut serde_json::Deserializer::from_str(&text)).ok()
+        read::document(text.as_bytes(), depth::DEFAULT).ok()
     }
 
     /// A member that may be missing.
     #[must_use]
-    pub fn optional<T: for<'de> Read<'de>>(&self, name: &str) -> Option<Option<T>> {
+    pub fn optional<T: for<'de> Read<'de> + Send>(&self, name: &str) -> Option<Option<T>> {
         match self.member(name) {
             Some(_) => self.value(name).map(Some),
             None => Some(None),
@@ -56,6 +57,13 @@ impl Reader {
             Json::Object(members) => members.get(name),
             _ => None,
         }
+    }
+}
+
+/// Counts: what parts hold, and what they are called, is the caller's.
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("parts", &self.fields.len()).finish_non_exhaustive()
     }
 }
 

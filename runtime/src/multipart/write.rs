@@ -1,5 +1,6 @@
 //! From members to parts, from parts to bytes.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write as _;
 
@@ -10,7 +11,6 @@ use crate::Json;
 use crate::operation::{Part, PartForm, Parts};
 
 /// Collects the parts of a body.
-#[derive(Debug)]
 pub struct Writer {
     rows: &'static [Part],
     pub(crate) fields: Vec<Field>,
@@ -104,5 +104,12 @@ fn quoted(text: &str) -> String {
     match quoted.strip_suffix('\\') {
         Some(start) => format!("{start}%5C"),
         None => quoted,
+    }
+}
+
+/// Counts: what parts hold is the caller's.
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("parts", &self.fields.len()).finish_non_exhaustive()
     }
 }

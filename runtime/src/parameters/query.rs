@@ -4,6 +4,7 @@
 //! a separator, and only the parameter's style can tell.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// The query holds a parameter without a name, a broken percent-encoding or bytes that are
 /// not UTF-8.
@@ -11,9 +12,16 @@ use std::borrow::Cow;
 pub struct MalformedQuery;
 
 /// The pairs of a query string, in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, &'a str)>,
+}
+
+/// Counts: names and values are the caller's.
+impl fmt::Debug for Query<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("pairs", &self.pairs.len()).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Query<'a> {

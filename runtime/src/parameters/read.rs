@@ -4,6 +4,8 @@
 //! answer names all that is wrong. What is reported is a pointer (`/limit`, `/ids/3`) and a
 //! keyword, never a value.
 
+use std::fmt;
+
 use http::request::Parts;
 use http::{HeaderName, header};
 
@@ -37,7 +39,7 @@ pub enum Missing {
 }
 
 /// Where parameters are looked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// The path's template, which names its parameters.
     pub path: &'a str,
@@ -47,6 +49,17 @@ pub struct Sources<'a> {
     pub parts: &'a Parts,
     /// The query, split.
     pub query: &'a Query<'a>,
+}
+
+/// The template and counts: parameters may be secrets.
+impl fmt::Debug for Sources<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources")
+            .field("path", &self.path)
+            .field("headers", &self.parts.headers.len())
+            .field("query", self.query)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Sources<'_> {

@@ -1,5 +1,6 @@
 //! What a handler answers, and what it becomes on the wire.
 
+use std::fmt;
 use std::future::{Ready, ready};
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use crate::violation::Violations;
 ///
 /// Methods whose answer has headers in the contract return it; a plain body becomes one
 /// by [`Reply::new`] or `into`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Reply<T> {
     /// Another status than the contract's first.
     pub status: Option<StatusCode>,
@@ -24,6 +25,17 @@ pub struct Reply<T> {
     pub headers: HeaderMap,
     /// The body.
     pub body: T,
+}
+
+/// Headers by their number: they may hold secrets. The body says of itself what may be said.
+impl<T: fmt::Debug> fmt::Debug for Reply<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body)
+            .finish()
+    }
 }
 
 impl<T> From<T> for Reply<T> {
@@ -76,7 +88,7 @@ pub enum Refusal<P> {
 }
 
 /// A problem of the contract.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Refused<P> {
     /// The status, one of those that the contract refuses with.
     pub status: StatusCode,
@@ -84,6 +96,17 @@ pub struct Refused<P> {
     pub headers: HeaderMap,
     /// The body.
     pub body: P,
+}
+
+/// As of a [`Reply`].
+impl<P: fmt::Debug> fmt::Debug for Refused<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body)
+            .finish()
+    }
 }
 
 impl<P> Refusal<P> {
@@ -145,7 +168,7 @@ pub fn not_implemented<R, T, P>(_request: R) -> Ready<Result<T, Refusal<P>>> {
 }
 
 /// An answer ready to be sent, or to be kept for a repetition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Its status.
     pub status: StatusCode,
@@ -153,6 +176,17 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// Its bytes.
     pub body: Bytes,
+}
+
+/// The status and counts: whose answer it is, this does not know.
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body.len())
+            .finish()
+    }
 }
 
 /// What a call comes to.
@@ -170,8 +204,8 @@ pub enum BrokenAnswer {
     Body(StatusCode, Violations),
 }
 
-impl std::fmt::Display for BrokenAnswer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BrokenAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "the contract does not name the status {status}"),
             Self::MediaType(status) => write!(f, "the contract does not name the media type for {status}"),

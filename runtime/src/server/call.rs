@@ -1,5 +1,7 @@
 //! One call of an operation: its parameters checked, its body at hand.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 
@@ -8,8 +10,8 @@ use crate::media::MediaType;
 use crate::multipart::{Multipart, Reader, parse, settle};
 use crate::operation::{Content, Format, Operation, Typed};
 use crate::parameters::{Query, Sources, read_form};
-use crate::read::Read;
-use crate::{Contract, Json};
+use crate::read::{self, Read};
+use crate::{Contract, Json, depth};
 
 /// A generated request: what one operation reads from a call.
 pub trait Request: Sized {
@@ -31,7 +33,7 @@ pub trait Request: Sized {
 }
 
 /// A call whose parameters passed their checks.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Call {
     operation: &'static Operation,
     context: Context,
@@ -72,7 +74,7 @@ impl Call {
     ///
     /// # Errors
     /// [`Rejection::Parameters`] when it is not there or its type cannot hold it.
-    pub fn parameter<T: for<'de> Read<'de>>(&self, index: usize) -> Result<T, Rejection> {
+    pub fn parameter<T: for<'de> Read<'de> + Send>(&self, index: usize) -> Result<T, Rejection> {
         match self.optional(index)? {
             Some(value) => Ok(value),
             None => Err(self.unrepresentable(index)),
@@ -83,7 +85,7 @@ impl Call {
     ///
     /// # Errors
     /// [`Rejection::Parameters`] when its type cannot hold it.
-    pub fn optional<T: for<'de> Read<'de>>(&self, index: usize) -> Result<Option<T>, Rejection> {
+    pub fn optional<T: for<'de> Read<'de> + Send>(&self, index: usize) -> Result<Option<T>, Rejection> {
         match self.values.get(index) {
             Some(Some(value)) => typed(value).map(Some).ok_or_else(|| self.unrepresentable(index)),
             _ => Ok(None),
@@ -111,7 +113,7 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::json`].
-    pub fn value<T: for<'de> Read<'de>>(&self) -> Result<T, Rejection> {
+    pub fn value<T: for<'de> Read<'de> + Send>(&self) -> Result<T, Rejection> {
         let bytes = self.context.body();
         let content = self.content();
         let json = match content.map(|content| content.format) {
@@ -131,7 +133,7 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::json`].
-    pub fn optional_value<T: for<'de> Read<'de>>(&self) -> Result<Option<T>, Rejection> {
+    pub fn optional_value<T: for<'de> Read<'de> + Send>(&self) -> Result<Option<T>, Rejection> {
         self.present().map(|_| self.value()).transpose()
     }
 
@@ -237,8 +239,19 @@ impl Call {
     }
 }
 
-/// Reads a checked value into its type. Numbers keep their text on the way.
-fn typed<T: for<'de> Read<'de>>(value: &Json) -> Option<T> {
-    let text = value.to_string();
-    T::read(&mut serde_json::Deserializer::from_str(&text)).ok()
+/// Reads a checked value into its type, which takes no more levels than it took to read the value.
+/// Numbers keep their text on the way.
+fn typed<T: for<'de> Read<'de> + Send>(value: &Json) -> Option<T> {
+    read::document(value.to_string().as_bytes(), depth::DEFAULT).ok()
+}
+
+/// The operation and counts: parameters may be secrets.
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("operation", &self.operation.id)
+            .field("parameters", &self.values.iter().flatten().count())
+            .field("body", &self.context.body().len())
+            .finish_non_exhaustive()
+    }
 }

@@ -1,5 +1,7 @@
 //! A service written the way the generator writes one, asked over its router.
 
+mod printed;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
