@@ -2,6 +2,7 @@
 
 use contract_runtime::{Json, client::Error};
 
+use super::problems::{is_code, is_id};
 use crate::{codes::Code, types::Problem};
 
 /// The longest body that is looked into for a code; a problem has a few hundred bytes.
@@ -25,7 +26,7 @@ pub trait RefusedCall {
 impl RefusedCall for Error<Problem> {
     fn code(&self) -> Option<Code> {
         match self {
-            Self::Answer(answer) => Some(answer.body.code.clone()),
+            Self::Answer(answer) => Some(&answer.body.code).filter(|code| is_code(code.as_str())).cloned(),
             Self::Unreadable(answer)
                 if answer.status.is_client_error() || answer.status.is_server_error() =>
             {
@@ -36,14 +37,19 @@ impl RefusedCall for Error<Problem> {
     }
 
     fn correlation_id(&self) -> Option<String> {
-        match self {
-            Self::Answer(answer) => Some(answer.body.correlation_id.as_str().to_owned()),
-            Self::Unreadable(answer) => {
-                let sent = self.header("x-correlation-id").map(str::to_owned);
-                sent.or_else(|| text(&answer.body, "correlationId")).filter(|id| is_id(id))
+        let said = match self {
+            Self::Answer(answer) => {
+                Some(answer.body.correlation_id.as_str().to_owned()).filter(|id| is_id(id))
             }
+            Self::Unreadable(_) => None,
+            _ => return None,
+        };
+        let sent = || self.header("x-correlation-id").map(str::to_owned).filter(|id| is_id(id));
+        let unread = || match self {
+            Self::Unreadable(answer) => text(&answer.body, "correlationId").filter(|id| is_id(id)),
             _ => None,
-        }
+        };
+        said.or_else(sent).or_else(unread)
     }
 
     fn describe(&self) -> String {
@@ -62,19 +68,6 @@ fn text(body: &[u8], name: &str) -> Option<String> {
     let body = body.get(..LONGEST).map_or(body, |_| &[]);
     let json = Json::parse(body).ok()?;
     json.as_object()?.get(name)?.as_str().map(str::to_owned)
-}
-
-/// Whether a text is a code, so that nothing else gets into a log (`problemCode`).
-fn is_code(text: &str) -> bool {
-    let letters = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    (3..=64).contains(&text.len())
-        && text.starts_with(|c: char| c.is_ascii_uppercase())
-        && text.bytes().all(letters)
-}
-
-/// Whether a text is an id, so that nothing else gets into a log (`correlationId`).
-fn is_id(text: &str) -> bool {
-    crate::types::CorrelationId::new(text).is_ok()
 }
 
 #[cfg(test)]
@@ -145,6 +138,24 @@ mod tests {
         assert!(error.describe().ends_with("(VERSION_CONFLICT) [correlation id c-2]"));
         let error = refused(429, None, r#"{"code": "LATER_CODE", "correlationId": "c-3"}"#);
         assert_eq!(told(&error), (some("LATER_CODE"), some("c-3")));
+    }
+
+    /// A problem that can be read has no other way into a log than one that cannot.
+    #[test]
+    fn a_readable_problem_is_one_line_too() {
+        let body = r#"{"status": 409, "code": "HUSH\nforged", "title": "hush\nforged", "detail": "hush",
+            "correlationId": "hush\nforged"}"#;
+        let error = refused(409, None, body);
+        assert!(matches!(error, Error::Answer(_)), "{error:?}");
+        assert_eq!(
+            (told(&error), error.describe().as_str()),
+            ((None, None), "the server refused: status 409")
+        );
+        let error = refused(409, Some("c-4"), body);
+        assert_eq!(told(&error), (None, some("c-4")));
+        let later = r#"{"status": 409, "code": "LATER_CODE", "title": "hush", "detail": "hush", "correlationId": "c-5"}"#;
+        let expected = "the server refused: LATER_CODE (409) [correlation id c-5]";
+        assert_eq!(refused(409, None, later).describe(), expected);
     }
 
     /// Nothing that a body holds is printed unless it is a code or an id.

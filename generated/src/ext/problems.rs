@@ -89,12 +89,35 @@ impl Problem {
 }
 
 /// Code, status, title and correlation id, on one line: what a log and a member's report need.
-/// Never a pointer or a link.
+/// Never a pointer or a link, and no text that only this problem holds: the title is the
+/// registry's, and what is no code and no id is left out.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, status, title, correlation_id, .. } = self;
-        write!(f, "{code} ({status}): {title} [correlation id {correlation_id}]")
+        match is_code(self.code.as_str()) {
+            true => write!(f, "{} ({})", self.code, self.status)?,
+            false => write!(f, "status {}", self.status)?,
+        }
+        if let Some(title) = self.code.title() {
+            write!(f, ": {title}")?;
+        }
+        match is_id(self.correlation_id.as_str()) {
+            true => write!(f, " [correlation id {}]", self.correlation_id),
+            false => Ok(()),
+        }
     }
+}
+
+/// Whether a text is a code, so that nothing else gets into a log (`problemCode`).
+pub(super) fn is_code(text: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    (3..=64).contains(&text.len())
+        && text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.bytes().all(letters)
+}
+
+/// Whether a text is an id, so that nothing else gets into a log (`correlationId`).
+pub(super) fn is_id(text: &str) -> bool {
+    CorrelationId::new(text).is_ok()
 }
 
 fn error_of(found: &Violation) -> Option<ProblemError> {
