@@ -64,11 +64,12 @@ impl Version {
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        deep(|| load(inputs, mounts).and_then(Self::new))
+        let options = ResolveOptions::default();
+        deep(|| load(inputs, mounts).and_then(|sources| Self::new(sources, options)))
     }
 
-    /// Reads a contract as its generator does: the inputs and mounts of a `codegen.toml`, or of
-    /// the one in a folder; without one, the file or everything in the folder.
+    /// Reads a contract as its generator does: the inputs, mounts and reading of words of a
+    /// `codegen.toml`, or of the one in a folder; without one, the file or everything in the folder.
     ///
     /// # Errors
     /// As [`Version::load`], and a `codegen.toml` that cannot be read.
@@ -91,7 +92,8 @@ impl Version {
             inputs.push(base.to_path_buf());
         }
         let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        Self::load(&inputs, &mounts)
+        let options = ResolveOptions::from(&config.types);
+        deep(|| load(&inputs, &mounts).and_then(|sources| Self::new(sources, options)))
     }
 
     /// Reads texts: name, URI (empty: made from the name), content.
@@ -99,12 +101,12 @@ impl Version {
     /// # Errors
     /// As [`Version::load`].
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
-        deep(|| Sources::from_texts(texts).and_then(Self::new))
+        let options = ResolveOptions::default();
+        deep(|| Sources::from_texts(texts).and_then(|sources| Self::new(sources, options)))
     }
 
-    fn new(mut sources: Sources) -> Result<Self, Diagnostics> {
-        let options =
-            ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
+    fn new(mut sources: Sources, options: ResolveOptions) -> Result<Self, Diagnostics> {
+        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..options };
         let (graph, apis, problems) = resolve(&mut sources, &options);
         if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources }) }
     }

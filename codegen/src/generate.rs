@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::{
     api::Api,
-    config::{Config, ConfigFile, UnknownKeywords},
+    config::{Config, ConfigFile},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{self, Sources, load},
@@ -31,7 +31,7 @@ use crate::{
     reading::Reading,
     refine,
     render::Files,
-    resolve::{self, ResolveOptions, resolve},
+    resolve::{ResolveOptions, resolve},
     shape::shape,
     stack::deep,
     tables::{TableSet, patterns},
@@ -134,17 +134,7 @@ impl Project {
     fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Reading, Diagnostics> {
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
-        let unknown_keywords = match self.config.types.unknown_keywords {
-            UnknownKeywords::Deny => resolve::UnknownKeywords::Deny,
-            UnknownKeywords::Warn => resolve::UnknownKeywords::Warn,
-            UnknownKeywords::Ignore => resolve::UnknownKeywords::Ignore,
-        };
-        let nullable = match self.config.types.nullable {
-            crate::config::Nullable::OrNull => resolve::Nullable::OrNull,
-            crate::config::Nullable::Strict => resolve::Nullable::Strict,
-        };
-        let (graph, apis, mut diagnostics) =
-            resolve(&mut sources, &ResolveOptions { unknown_keywords, nullable });
+        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions::from(&self.config.types));
         for prefix in sources.unused_mounts() {
             diagnostics.push(
                 Diagnostic::warning("mount", format!("no reference asks for what is mounted at `{prefix}`"))

@@ -17,6 +17,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use crate::{
     api::Api,
     arena::{Arena, Id},
+    config::{self, TypeOptions},
     diagnostics::Diagnostics,
     load::Sources,
     schema::{Graph, Resource},
@@ -46,6 +47,22 @@ pub struct ResolveOptions {
     pub unknown_keywords: UnknownKeywords,
     /// `nullable` of OpenAPI 3.0.
     pub nullable: Nullable,
+}
+
+impl From<&TypeOptions> for ResolveOptions {
+    fn from(options: &TypeOptions) -> Self {
+        Self {
+            unknown_keywords: match options.unknown_keywords {
+                config::UnknownKeywords::Deny => UnknownKeywords::Deny,
+                config::UnknownKeywords::Warn => UnknownKeywords::Warn,
+                config::UnknownKeywords::Ignore => UnknownKeywords::Ignore,
+            },
+            nullable: match options.nullable {
+                config::Nullable::OrNull => Nullable::OrNull,
+                config::Nullable::Strict => Nullable::Strict,
+            },
+        }
+    }
 }
 
 /// Builds the graph of all inputs and what they reach, and one [`Api`] per OpenAPI document

@@ -3,6 +3,8 @@
 
 #[path = "drift/command.rs"]
 mod command;
+#[path = "drift/lists.rs"]
+mod lists;
 #[path = "drift/others.rs"]
 mod others;
 #[path = "drift/rules.rs"]

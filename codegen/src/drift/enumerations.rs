@@ -5,6 +5,7 @@ use contract_runtime::Json;
 use super::{
     finding::{Comparer, Facet, Pair},
     flat::{Flat, Listing, Union},
+    proof::Side,
     rules,
 };
 use crate::schema::{SchemaId, keywords::Keyword};
@@ -74,23 +75,27 @@ impl<'g> Comparer<'g> {
             (Listing::Closed { values, holder }, Listing::None) => {
                 let message = format!("only {} was valid, now there is no list", list(&values));
                 self.set(rules::ENUM_DROPPED, pair, message, Facet::of(UNIONS));
+                self.lost(pair, &values);
                 Listed { whole: true, old: id(holder), new: None }
             }
             (Listing::None, Listing::Closed { values, holder }) => {
                 let message = format!("only {} is valid, there was no list", list(&values));
                 self.set(rules::ENUM_ADDED, pair, message, Facet::of(UNIONS));
+                self.gained(pair, &values);
                 Listed { whole: true, old: None, new: id(holder) }
             }
             (Listing::Closed { values: old, holder }, Listing::Open { values: new, holder: other, .. }) => {
                 let message = format!("values other than {} are valid", list(&old));
                 self.set(rules::ENUM_OPENED, pair, message, Facet::of(UNIONS));
                 self.renamed(pair, &old, &new);
+                self.lost(pair, &old);
                 Listed { whole: true, old: id(holder), new: Some(other.holder) }
             }
             (Listing::Open { values: old, holder, .. }, Listing::Closed { values: new, holder: other }) => {
                 let message = format!("only {} is valid, other values were too", list(&new));
                 self.set(rules::ENUM_CLOSED, pair, message, Facet::of(UNIONS));
                 self.renamed(pair, &old, &new);
+                self.gained(pair, &new);
                 Listed { whole: true, old: Some(holder.holder), new: id(other) }
             }
             (
@@ -108,6 +113,26 @@ impl<'g> Comparer<'g> {
             // A list appeared beside or instead of other rules: the union itself is compared.
             (Listing::Open { .. }, Listing::None) | (Listing::None, Listing::Open { .. }) => {
                 Listed::default()
+            }
+        }
+    }
+
+    /// Values of a list that went, or was opened, which what stands in its place refuses.
+    fn lost(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
+        for value in listed {
+            let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
+            if self.prover.accepts(old.0, old.1, value) && !self.prover.accepts(new.0, new.1, value) {
+                self.note(rules::ENUM_VALUE_REMOVED, pair, format!("{} is no longer valid", short(value)));
+            }
+        }
+    }
+
+    /// Values of a list that came, or was closed, which what stood in its place refused.
+    fn gained(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
+        for value in listed {
+            let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
+            if self.prover.accepts(new.0, new.1, value) && !self.prover.accepts(old.0, old.1, value) {
+                self.note(rules::ENUM_VALUE_ADDED, pair, format!("{} was not valid", short(value)));
             }
         }
     }

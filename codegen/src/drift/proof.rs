@@ -75,7 +75,7 @@ impl<'g> Prover<'g> {
     }
 
     /// Whether the runtime accepts a value by all of some schemas.
-    fn accepts(&self, side: Side, ids: &[SchemaId], value: &Json) -> bool {
+    pub(super) fn accepts(&self, side: Side, ids: &[SchemaId], value: &Json) -> bool {
         let tables = match side {
             Side::Old => &self.old_tables,
             Side::New => &self.new_tables,

@@ -1,5 +1,7 @@
 //! Any two contracts: whatever they are called, however they are written and split into files.
 
+use std::{fs, path::Path};
+
 use contract_codegen::drift::{Change, Options, Version, compare};
 
 fn read(texts: &[(&str, &str)]) -> Version {
@@ -84,4 +86,28 @@ fn contracts_without_operations_without_schemas_and_without_either() {
     assert!(found.iter().any(|change| change.rule == "webhook-removed"), "{found:#?}");
     let found = changes(&[("a.json", THING)], &[("openapi.json", bare)]);
     assert!(found.iter().any(|change| change.rule == "schema-removed"), "{found:#?}");
+}
+
+/// What the owner decided about words counts for `drift` as it does for `generate`.
+#[test]
+fn a_version_is_read_as_its_configuration_says() {
+    let api = |nullable: &str| {
+        format!(
+            "openapi: 3.0.3\ninfo: {{title: T, version: 1.0.0}}\npaths: {{}}\ncomponents:\n  schemas:\n    \
+             A: {{type: string}}\n    B: {{type: object, properties: {{a: {{allOf: [{{$ref: '#/components/schemas/A'}}]{nullable}}}}}}}\n"
+        )
+    };
+    let version = |name: &str, nullable: &str, word: &str| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-nullable-{name}-{word}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("api.yaml"), api(nullable)).unwrap();
+        let options = format!("inputs = [\"api.yaml\"]\n[types]\nnullable = \"{word}\"\n");
+        fs::write(folder.join("codegen.toml"), options).unwrap();
+        Version::open(&folder).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let found = |word: &str| {
+        let (old, new) = (version("old", "", word), version("new", ", nullable: true", word));
+        compare(&old, &new, &Options::default()).changes.len()
+    };
+    assert_eq!((found("strict"), found("or-null") > 0), (0, true));
 }

@@ -13,10 +13,10 @@ use contract_codegen::{
 use contract_runtime::Json;
 
 const S: Level = Level::Same;
-const A: Level = Level::Additive;
-const B: Level = Level::Breaking;
+pub(crate) const A: Level = Level::Additive;
+pub(crate) const B: Level = Level::Breaking;
 
-type Case = (&'static str, &'static str, &'static str, Level, Level);
+pub(crate) type Case = (&'static str, &'static str, &'static str, Level, Level);
 
 fn changes(old: &str, new: &str, within_major: bool) -> Vec<Change> {
     let read = |text: &str| {
@@ -26,7 +26,7 @@ fn changes(old: &str, new: &str, within_major: bool) -> Vec<Change> {
     compare(&read(old), &read(new), &Options { within_major, proofs: true }).changes
 }
 
-fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
+pub(crate) fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
     let mut wrong = Vec::new();
     for (rule, old, new, readers, writers) in cases {
         let found = changes(&document(old), &document(new), false);
@@ -43,7 +43,7 @@ fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
 }
 
 /// A schema that is written and read.
-fn schema(schema: &str) -> String {
+pub(crate) fn schema(schema: &str) -> String {
     format!(
         r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1.0.0"}}, "paths": {{"/x": {{"post": {{
             "requestBody": {{"content": {{"application/json": {{"schema": {{"$ref": "#/components/schemas/s"}}}}}}}},
