@@ -4,6 +4,7 @@ mod builders;
 mod checks;
 mod docs;
 mod equality;
+mod markdown;
 mod records;
 mod scalars;
 mod unions;
@@ -26,8 +27,8 @@ use crate::{
     together::{Conj, Facts},
 };
 
-pub use docs::markdown;
-pub(crate) use docs::printable;
+pub use markdown::markdown;
+pub(crate) use markdown::sentence;
 pub(crate) use scalars::string_enum;
 
 /// An identifier from a name that may be raw.

@@ -15,7 +15,7 @@ pub(crate) use strings::{StringEnum, StringValue};
 
 use crate::{
     api::{Operation, Status},
-    emit::{ident, markdown},
+    emit::{ident, markdown, sentence},
     names,
     plan::{Answers, Call, Outcome, Payload, Plan, Repeat, Row, Side},
     rust_types::RustTypes,
@@ -181,7 +181,7 @@ impl<'p> Shared<'p> {
 }
 
 fn value(call: &Call<'_>) -> StringValue {
-    let mut doc: Vec<String> = call.operation.summary.as_deref().map(sentence).into_iter().collect();
+    let mut doc: Vec<String> = call.operation.summary.as_deref().map(|text| markdown(&sentence(text))).into_iter().collect();
     doc.push(format!("`{}`", call.place()));
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
@@ -315,12 +315,6 @@ fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
         values: values.collect(),
     };
     Some(scopes.tokens(false))
-}
-
-/// A summary, which often ends without a full stop.
-pub(crate) fn sentence(summary: &str) -> String {
-    let text = markdown(summary);
-    if text.ends_with(['.', '!', '?', ':']) { text } else { format!("{text}.") }
 }
 
 /// `#[doc]` attributes for paragraphs of Markdown.

@@ -12,8 +12,8 @@ use quote::quote;
 
 use crate::{
     calls::payload_type,
-    emit::{ident, markdown},
-    operations::{doc, sentence},
+    emit::{ident, markdown, sentence},
+    operations::doc,
     plan::{Call, Plan, Refused, Side},
     rust_types::RustTypes,
 };
@@ -261,7 +261,7 @@ impl Writer<'_> {
 fn documentation(call: &Call<'_>) -> Vec<String> {
     let operation = call.operation;
     let mut paragraphs: Vec<String> = Vec::new();
-    paragraphs.extend(operation.summary.as_deref().map(sentence));
+    paragraphs.extend(operation.summary.as_deref().map(|text| markdown(&sentence(text))));
     paragraphs.extend(operation.description.as_deref().map(markdown));
     paragraphs.push(format!("`{}`", call.place()));
     paragraphs

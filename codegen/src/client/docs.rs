@@ -24,12 +24,12 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
     };
     match (&operation.summary, &operation.description) {
         (Some(summary), Some(description)) => {
-            paragraph(&sentence(summary));
+            paragraph(&emit::sentence(summary));
             if !description.starts_with(summary.trim_end_matches('.')) {
                 paragraph(description);
             }
         }
-        (Some(text), None) | (None, Some(text)) => paragraph(&sentence(text)),
+        (Some(text), None) | (None, Some(text)) => paragraph(&emit::sentence(text)),
         (None, None) => {}
     }
     let scopes = scopes(call);
@@ -152,76 +152,7 @@ pub(super) fn attributes(lines: &[String]) -> TokenStream {
     quote!(#(#[doc = #lines])*)
 }
 
-fn sentence(text: &str) -> String {
-    let text = text.trim();
-    if text.ends_with(['.', '!', '?', ':']) { text.to_owned() } else { format!("{text}.") }
-}
-
-/// CommonMark as rustdoc takes it without warnings or doctests: no indented code, fences
-/// marked as text, brackets and angles outside of code taken literally, addresses as links.
+/// The lines of a text from the contract.
 pub(super) fn markdown(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut fenced = false;
-    for line in emit::printable(text.trim()).lines() {
-        let line = line.trim_end();
-        let trimmed = line.trim_start();
-        if trimmed.starts_with("```") {
-            lines.push(if fenced { "```".to_owned() } else { "```text".to_owned() });
-            fenced = !fenced;
-        } else if fenced {
-            lines.push(line.to_owned());
-        } else {
-            let indent = (line.len() - trimmed.len()).min(3);
-            lines.push(format!("{}{}", &"   "[..indent], escape(trimmed)));
-        }
-    }
-    if fenced {
-        lines.push("```".to_owned());
-    }
-    lines
-}
-
-fn escape(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let balanced = line.matches('`').count().is_multiple_of(2);
-    for (index, part) in line.split('`').enumerate() {
-        if index > 0 {
-            out.push('`');
-        }
-        if balanced && index % 2 == 1 {
-            out.push_str(part);
-            continue;
-        }
-        for word in part.split_inclusive(' ') {
-            if word.starts_with("https://") || word.starts_with("http://") {
-                let end = word.trim_end_matches([' ', '.', ',', ';', ')']).len();
-                out.push_str(&format!("<{}>{}", &word[..end], &word[end..]));
-                continue;
-            }
-            let link = word.contains("](");
-            for character in word.chars() {
-                if matches!(character, '<' | '>') || (!link && matches!(character, '[' | ']')) {
-                    out.push('\\');
-                }
-                out.push(character);
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_becomes_markdown_that_rustdoc_takes() {
-        let check = |text: &str, expect: &[&str]| assert_eq!(markdown(text), expect);
-        check("a <TOKEN> and `<kept>` [x]", &[r"a \<TOKEN\> and `<kept>` \[x\]"]);
-        check("see https://a.example/b.", &["see <https://a.example/b>."]);
-        check("    fn main() {}", &["fn main() {}"]);
-        check("a\n\n        b", &["a", "", "   b"]);
-        check("```\nx[0]\n```", &["```text", "x[0]", "```"]);
-        check("a\tb\u{202e}c\r\nd\re", &["a    b\\u{202e}c", "d\\re"]);
-    }
+    emit::markdown(text).lines().map(str::to_owned).collect()
 }

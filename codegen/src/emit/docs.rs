@@ -4,7 +4,10 @@ use contract_runtime::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Emitter;
+use super::{
+    Emitter,
+    markdown::{markdown, sentence},
+};
 use crate::{
     schema::{Schema, SchemaId},
     shape::{Body, Field, TypeDef, TypeRef},
@@ -118,10 +121,6 @@ fn is_named(ty: &TypeRef) -> bool {
     }
 }
 
-fn sentence(title: &str) -> String {
-    if title.ends_with(['.', '!', '?']) { title.to_owned() } else { format!("{title}.") }
-}
-
 /// `#[doc]` attributes for paragraphs of Markdown.
 pub(crate) fn doc_lines(paragraphs: &[String]) -> TokenStream {
     let text = paragraphs.iter().map(|p| markdown(p)).collect::<Vec<_>>().join("\n\n");
@@ -132,71 +131,6 @@ pub(crate) fn doc_lines(paragraphs: &[String]) -> TokenStream {
     quote!(#(#lines)*)
 }
 
-/// Text from a contract as Markdown that rustdoc takes as it is meant: signs that would make
-/// HTML or links are escaped outside code marks, bare addresses become links.
-#[must_use]
-pub fn markdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    let mut code = false;
-    let text = text.replace("\r\n", "\n");
-    let mut rest = text.trim();
-    while let Some(c) = rest.chars().next() {
-        if c == '`' {
-            code = !code;
-        }
-        if !code
-            && (rest.starts_with("https://") || rest.starts_with("http://"))
-            && !out.ends_with(['<', '(', '`'])
-        {
-            let end = rest.find(|c: char| c.is_whitespace() || "<>\"`)".contains(c)).unwrap_or(rest.len());
-            let address = rest[..end].trim_end_matches(['.', ',', ';', ':']);
-            out.push('<');
-            out.push_str(address);
-            out.push('>');
-            rest = &rest[address.len()..];
-            continue;
-        }
-        if !code && matches!(c, '<' | '[' | ']') {
-            out.push('\\');
-        }
-        if c == '\t' && !code {
-            // rustdoc would begin a block of code, clippy asks for spaces.
-            out.push_str("    ");
-        } else if is_unprintable(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-        rest = &rest[c.len_utf8()..];
-    }
-    if code {
-        // An unmatched mark would swallow what follows.
-        out = out.replace('`', "\\`");
-    }
-    out
-}
-
-/// Text as a comment may hold it: line ends of one kind, spaces for tabs, escapes for the rest.
-#[must_use]
-pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
-        match c {
-            '\t' => out.push_str("    "),
-            c if is_unprintable(c) => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// What no comment may hold as it is: control characters, and marks that turn the direction of
-/// text, which the compiler refuses since they can hide code.
-fn is_unprintable(c: char) -> bool {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || (c.is_control() && c != '\n')
-}
-
 /// The default of a place, when it is short enough to print.
 fn default(schemas: &[&Schema]) -> Option<String> {
     /// Lists and objects that take more are left to the contract.
@@ -205,23 +139,4 @@ fn default(schemas: &[&Schema]) -> Option<String> {
     let text = default.to_string();
     let short = !matches!(default, Json::Object(_) | Json::Array(_)) || text.len() <= LONGEST;
     short.then(|| format!("Default: `{text}`."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_safe_for_rustdoc() {
-        for (text, expect) in [
-            ("plain", "plain"),
-            ("a <b> [c]", "a \\<b> \\[c\\]"),
-            ("`Vec<u8>` and [x]", "`Vec<u8>` and \\[x\\]"),
-            ("see https://example.org/a.", "see <https://example.org/a>."),
-            ("one ` mark", "one \\` mark"),
-            ("two\r\nlines, a\rreturn, \u{202e}back", "two\nlines, a\\rreturn, \\u{202e}back"),
-        ] {
-            assert_eq!(markdown(text), expect);
-        }
-    }
 }
