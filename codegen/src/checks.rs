@@ -25,6 +25,7 @@ use std::{
 };
 
 pub use self::check::{Arm, Check, Counted, Form, Numeric, Order, Place, Test, Text};
+pub(crate) use self::scalars::{bounds, whole_limit};
 use self::{
     check::Check::{Always, Never},
     focus::Focus,
@@ -68,6 +69,7 @@ impl<'a> Scope<'a> {
     #[must_use]
     pub fn checks(&self) -> Checks {
         let checker = Checker::with(self, Rc::new(dynamic(self.graph)), Trivial::default());
+        let checker = Checker { apart: true, ..checker };
         Checks { by_type: self.shapes.types.map(|id| checker.definition(id)) }
     }
 }
@@ -120,12 +122,15 @@ struct Checker<'a> {
     /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
     /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
     dynamic: Rc<BTreeSet<SchemaId>>,
+    /// Whether structs keep other members apart from those that they declare, which no keyword
+    /// asks for.
+    apart: bool,
     focus: Option<Focus<'a>>,
 }
 
 impl<'a> Checker<'a> {
     const fn with(scope: &'a Scope<'a>, dynamic: Rc<BTreeSet<SchemaId>>, trivial: Trivial) -> Self {
-        Self { scope, trivial, visits: Cell::new(0), dynamic, focus: None }
+        Self { scope, trivial, visits: Cell::new(0), dynamic, apart: false, focus: None }
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {

@@ -181,7 +181,8 @@ impl<'p> Shared<'p> {
 }
 
 fn value(call: &Call<'_>) -> StringValue {
-    let mut doc: Vec<String> = call.operation.summary.as_deref().map(|text| markdown(&sentence(text))).into_iter().collect();
+    let mut doc: Vec<String> =
+        call.operation.summary.as_deref().map(|text| markdown(&sentence(text))).into_iter().collect();
     doc.push(format!("`{}`", call.place()));
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
@@ -190,7 +191,7 @@ fn row(call: &Call<'_>, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream
     let Operation { id, method, path, tags, deprecated, servers, .. } = call.operation;
     let summary = call.operation.summary.as_deref().unwrap_or("");
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
-    let idempotent = call.repeat == Repeat::Keyed;
+    let idempotent = call.keyed;
     let repeat = ident(match (call.repeat, method.as_str()) {
         (Repeat::Safe, _) | (Repeat::Method, "GET" | "HEAD" | "OPTIONS" | "TRACE") => "Safe",
         (Repeat::Idempotent, _) | (Repeat::Method, "PUT" | "DELETE") => "Idempotent",
@@ -280,7 +281,7 @@ fn response(
             .content
             .iter()
             .map(|media| {
-                let own = cases.iter().find(|case| case.media_type == media.name).or(cases.first());
+                let own = cases.iter().find(|case| case.names().any(|name| name == media.name));
                 let format = ident(match own.map(|case| &case.payload) {
                     Some(Payload::Json(_)) => "Json",
                     Some(Payload::Text) => "Text",

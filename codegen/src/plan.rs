@@ -106,6 +106,8 @@ pub struct Call<'a> {
     pub name: String,
     /// What a second sending of the same request does.
     pub repeat: Repeat,
+    /// Whether it requires the header that makes a repetition harmless, whatever `repeat` says.
+    pub keyed: bool,
     /// The rows of the table, in document order.
     pub parameters: Vec<Parameter<'a>>,
     /// The body.
@@ -254,6 +256,7 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
     Call {
         unsendable: unsendable(side, operation, body.as_ref()),
         repeat: repeat(given, operation),
+        keyed: carries_key(given, operation),
         anonymous: operation.security.is_empty() || operation.security.iter().any(Vec::is_empty),
         scopes: alternatives(operation),
         operation,
@@ -307,20 +310,23 @@ fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'
 
 fn repeat(given: Given<'_>, operation: &Operation) -> Repeat {
     let config = given.operations;
-    let key = config.idempotency_header.as_deref().unwrap_or("");
-    let carries_key = operation.parameters.iter().any(|parameter| {
-        let header = parameter.location == ParameterIn::Header && parameter.required;
-        header && parameter.name.eq_ignore_ascii_case(key)
-    });
     if config.safe.contains(&operation.id) {
         Repeat::Safe
     } else if config.idempotent.contains(&operation.id) {
         Repeat::Idempotent
-    } else if carries_key {
+    } else if carries_key(given, operation) {
         Repeat::Keyed
     } else {
         Repeat::Method
     }
+}
+
+fn carries_key(given: Given<'_>, operation: &Operation) -> bool {
+    let key = given.operations.idempotency_header.as_deref().unwrap_or("");
+    operation.parameters.iter().any(|parameter| {
+        let header = parameter.location == ParameterIn::Header && parameter.required;
+        header && parameter.name.eq_ignore_ascii_case(key)
+    })
 }
 
 /// Why no client can send an operation.

@@ -24,12 +24,12 @@ use contract_codegen::{
     checks::{Scope, evaluate::Evaluator},
     config::{Config, Selection, UnboundedIntegers},
     generate::Project,
-    held,
+    held::{self, Held},
     load::Sources,
     proof,
     reading::Reading,
     schema::SchemaId,
-    shape::TypeRef,
+    shape::{Body, TypeRef},
 };
 use contract_runtime::{Json, Map, Number};
 
@@ -144,11 +144,32 @@ impl Asker<'_> {
         }
         match self.evaluator.is_valid(&held) {
             Err(wrong) => Err(format!("does not compile\u{0}{}, ", wrong.0)),
-            Ok(found) if found == valid => Ok(()),
+            Ok(found) if found == valid => self.twice(&held),
             Ok(found) => {
                 let check = self.evaluator.checks.of(*id);
                 Err(format!("is_valid says {found}, the tables do not\u{0}{check:?}, "))
             }
+        }
+    }
+}
+
+impl Asker<'_> {
+    /// A struct's other members may be given what it declares: then it is not valid, since nobody
+    /// could read what it is written as.
+    fn twice(&self, held: &Held) -> Result<(), String> {
+        let Held::Struct(id, fields, rest) = held else { return Ok(()) };
+        let (Body::Struct(body), Held::Map(rest)) = (&self.contract.shapes.get(*id).body, &**rest) else {
+            return Ok(());
+        };
+        let other = rest.first().map(|(_, value)| value.clone());
+        let other = other.or_else(|| body.additional.is_none().then_some(Held::Json(Json::Null)));
+        let (Some(field), Some(other)) = (body.fields.last(), other) else { return Ok(()) };
+        let mut rest = rest.clone();
+        rest.push((field.wire.clone(), other));
+        let twice = Held::Struct(*id, fields.clone(), Box::new(Held::Map(rest)));
+        match self.evaluator.is_valid(&twice) {
+            Ok(false) => Ok(()),
+            found => Err(format!("a member twice\u{0}{found:?}, ")),
         }
     }
 }

@@ -2,5 +2,6 @@
 
 pub use crate::{
     Json, Kind, Map, Nullable, Number, contract,
+    read::is_apart,
     text::{char_count_at_least, char_count_at_most},
 };

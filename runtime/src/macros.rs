@@ -228,6 +228,11 @@ macro_rules! object {
             extra $($extra:tt)+
         }
     ) => {
+        impl $name {
+            /// The members that have fields or one value; `extra` holds none of them.
+            const DECLARED: &'static [&'static str] =
+                &[$($($tag_wire,)*)? $($($req_wire,)*)? $($($opt_wire,)*)?];
+        }
         impl<'de> $crate::read::FromMap<'de> for $name {
             const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
             fn from_map<A: ::serde::de::MapAccess<'de>>(
@@ -260,7 +265,7 @@ macro_rules! object {
                 $($(members.entry($tag_wire, &$constant);)*)?
                 $($(members.entry($req_wire, &self.$req);)*)?
                 $($(members.optional($opt_wire, &self.$opt);)*)?
-                members.rest(&self.extra);
+                members.rest(&self.extra, Self::DECLARED);
                 members.end()
             }
         }

@@ -278,8 +278,14 @@ impl<M: SerializeMap> Members<M> {
         }
     }
 
-    /// Writes the members that the contract does not name, in their order.
-    pub fn rest<T: Serialize>(&mut self, others: &Map<T>) {
+    /// Writes the members that the contract does not name, in their order. Fails when one of them
+    /// has the name of a declared one, which would then stand there twice.
+    pub fn rest<T: Serialize>(&mut self, others: &Map<T>, declared: &[&str]) {
+        if !is_apart(others, declared) {
+            // Names are part of the data, so the message does not repeat them.
+            let twice = || <M::Error as serde::ser::Error>::custom("a declared member among the others");
+            self.failed.get_or_insert_with(twice);
+        }
         for (name, value) in others.iter() {
             self.entry(name, value);
         }
@@ -292,6 +298,13 @@ impl<M: SerializeMap> Members<M> {
             None => self.map.end(),
         }
     }
+}
+
+/// Whether none of the members that have no field has the name of one that does.
+#[inline]
+#[must_use]
+pub fn is_apart<T>(others: &Map<T>, declared: &[&str]) -> bool {
+    others.is_empty() || !declared.iter().any(|name| others.contains_key(name))
 }
 
 /// Reads a `T` through [`Read`].

@@ -127,6 +127,9 @@ pub enum Test {
     There(Place),
     /// An optional member is absent, or this holds of its value.
     IfThere(Place, Box<Check>),
+    /// None of the members that the checked struct does not declare has the name of one that it
+    /// does.
+    Apart(Place),
     /// A map has a member.
     Contains(Place, String),
     /// A map does not have a member, or this holds of its value.

@@ -9,7 +9,7 @@ use super::{Check, Checks, Counted, Form, Numeric, Order, Place, Test, Text};
 use crate::{
     held::{Held, whole, write},
     schema::SchemaId,
-    shape::{Body, Shapes},
+    shape::{Body, Shapes, TypeId},
     tables::TableSet,
 };
 
@@ -101,6 +101,10 @@ impl Evaluator<'_> {
                 Some(value) => with(check, value)?,
                 None => true,
             },
+            Test::Apart(at) => match self.at(at, scene)? {
+                Held::Struct(id, _, rest) => self.is_apart(*id, rest),
+                other => return wrong("no struct", other),
+            },
             Test::Contains(at, name) => self.members(at, scene)?.iter().any(|(known, _)| known == name),
             Test::IfContains(at, name, check) => {
                 match self.members(at, scene)?.iter().find(|(known, _)| known == name) {
@@ -165,6 +169,11 @@ impl Evaluator<'_> {
         })
     }
 
+    fn is_apart(&self, id: TypeId, rest: &Held) -> bool {
+        let (Body::Struct(body), Held::Map(rest)) = (&self.shapes.get(id).body, rest) else { return true };
+        !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
+    }
+
     fn tables_say(&self, ids: &[SchemaId], json: &Json) -> bool {
         ids.iter().all(|id| self.tables.is_valid(*id, json))
     }
@@ -220,7 +229,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn listed(&self, id: crate::shape::TypeId, index: usize) -> Answer<&(String, String, Option<String>)> {
+    fn listed(&self, id: TypeId, index: usize) -> Answer<&(String, String, Option<String>)> {
         match &self.shapes.get(id).body {
             Body::Enum(list) if index < list.values.len() => Ok(&list.values[index]),
             other => wrong("no such value", other),

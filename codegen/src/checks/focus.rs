@@ -38,6 +38,7 @@ impl<'a> Checker<'a> {
             trivial: Rc::clone(&self.trivial),
             visits: Cell::new(VISITS),
             dynamic: Rc::clone(&self.dynamic),
+            apart: self.apart,
             focus,
         };
         // A tag says which branch of its own union is meant; the branches' rules are theirs.

@@ -73,7 +73,7 @@ pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &Place) -> Check {
     check
 }
 
-fn bounds(s: &Schema) -> impl Iterator<Item = (&Number, Order)> {
+pub(crate) fn bounds(s: &Schema) -> impl Iterator<Item = (&Number, Order)> {
     let all = [
         (&s.minimum, Order::AtLeast),
         (&s.exclusive_minimum, Order::Above),
@@ -90,17 +90,19 @@ fn within(kind: IntKind, n: i128) -> bool {
     }
 }
 
+/// The least or the greatest whole number that a bound allows; `None` beyond 128 bits.
+pub(crate) fn whole_limit(bound: &Number, order: Order) -> Option<i128> {
+    match order {
+        Order::AtLeast => bound.ceil(),
+        Order::Above => bound.floor()?.checked_add(1),
+        Order::AtMost => bound.floor(),
+        Order::Below => bound.ceil()?.checked_sub(1),
+    }
+}
+
 fn int_bound(bound: &Number, order: Order, kind: IntKind, place: &Place) -> Check {
     let lower = matches!(order, Order::AtLeast | Order::Above);
-    let exclusive = matches!(order, Order::Above | Order::Below);
-    // The whole number that the bound comes to.
-    let limit = match (lower, exclusive) {
-        (true, false) => bound.ceil(),
-        (true, true) => bound.floor().and_then(|n| n.checked_add(1)),
-        (false, false) => bound.floor(),
-        (false, true) => bound.ceil().and_then(|n| n.checked_sub(1)),
-    };
-    let Some(limit) = limit else {
+    let Some(limit) = whole_limit(bound, order) else {
         // Beyond 128 bits: on one side of every value.
         return Check::known(lower == (*bound < Number::int(0)));
     };

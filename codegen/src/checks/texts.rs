@@ -62,10 +62,8 @@ impl<'a> Checker<'a> {
             (_, false, Some(Never)) => one_of(&good),
             (_, false, None) if good.len() <= bad.len() => one_of(&good),
             (_, false, None) => one_of(&bad).not(),
-            (_, false, Some(unknown)) => {
-                let known = text(&Text::Listed(at.place.clone()));
-                if matches!(unknown, Always) { known.and(unknown) } else { known }
-            }
+            // Listed or not, it is its text.
+            (_, false, Some(_)) => text(&Text::Listed(at.place.clone())),
         }
     }
 

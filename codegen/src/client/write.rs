@@ -269,24 +269,31 @@ fn several(answers: &Answers, name: &TokenStream, outcome: Outcome) -> Vec<Token
     let mut arms = Vec::new();
     for status in statuses {
         let Some(pattern) = pattern(ranges(status, outcome, answers)) else { continue };
-        // JSON checks its media type by itself and comes last; the others are asked for.
-        let own = answers.cases.iter().filter(|case| case.status == status);
-        let (json, others): (Vec<&Case>, Vec<&Case>) =
-            own.partition(|case| matches!(case.payload, Payload::Json(_)));
-        let last = json.last().copied();
-        for case in others.into_iter().chain(json.iter().copied()) {
-            let read = read(case, name, outcome);
-            let asked = case.by_media_type && last.is_none_or(|last| !std::ptr::eq(last, case));
-            arms.push(if asked {
-                let media_type = MediaType::of(&case.media_type).essence();
-                quote!(#pattern if response.is(#media_type) => #read,)
-            } else {
+        let mut own: Vec<&Case> = answers.cases.iter().filter(|case| case.status == status).collect();
+        let is_json = |case: &&Case| matches!(case.payload, Payload::Json(_));
+        // The more literal first, as the runtime looks them up.
+        own.sort_by_key(|case| (MediaType::of(&case.media_type).openness(), is_json(case)));
+        // JSON checks its media type by itself, and is what an answer without one is taken for.
+        let fallback = own.iter().copied().rfind(is_json);
+        let asked = own.iter().filter(|case| case.by_media_type);
+        let asked: Vec<&Case> = asked.copied().collect();
+        // Behind everything else it need not be asked for.
+        let asked = match (asked.split_last(), fallback) {
+            (Some((last, before)), Some(json)) if std::ptr::eq(*last, json) => before,
+            _ => asked.as_slice(),
+        };
+        for case in asked {
+            let (types, read) = (case.names().map(MediaType::of), read(case, name, outcome));
+            let types = types.map(|media_type| media_type.essence());
+            arms.push(quote!(#pattern if #(response.is(#types))||* => #read,));
+        }
+        arms.push(match fallback.or(own.iter().copied().find(|case| !case.by_media_type)) {
+            Some(case) => {
+                let read = read(case, name, outcome);
                 quote!(#pattern => #read,)
-            });
-        }
-        if last.is_none() && answers.cases.iter().any(|case| case.status == status && case.by_media_type) {
-            arms.push(quote!(#pattern => response.unexpected(),));
-        }
+            }
+            None => quote!(#pattern => response.unexpected(),),
+        });
     }
     arms
 }

@@ -113,6 +113,10 @@ impl Emitter<'_> {
                 let (at, check) = (recv(at), self.check(check));
                 quote!(#at.as_ref().is_none_or(|value| #check))
             }
+            Test::Apart(at) => {
+                let at = recv(at);
+                quote!(is_apart(&#at.extra, Self::DECLARED))
+            }
             Test::Contains(at, name) => {
                 let at = recv(at);
                 quote!(#at.contains_key(#name))

@@ -1,11 +1,11 @@
 //! Enumerations of strings, and single values with rules of their own.
 
-use contract_runtime::Number;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, docs::doc_lines, ident};
 use crate::{
+    checks::{Order, bounds, whole_limit},
     schema::Schema,
     shape::{Body, IntKind, StringEnum, TypeDef, TypeId, TypeRef},
 };
@@ -109,15 +109,15 @@ impl Emitter<'_> {
                     let n = proc_macro2::Literal::i64_unsuffixed(i64::try_from(n).ok()?);
                     Some(quote!(#n))
                 };
-                let min = schemas.iter().filter_map(|s| s.minimum.as_ref()).max();
-                let max = schemas.iter().filter_map(|s| s.maximum.as_ref()).min();
-                constant("MIN", quote!(i64), min.and_then(Number::ceil).and_then(whole), " The least value.");
-                constant(
-                    "MAX",
-                    quote!(i64),
-                    max.and_then(Number::floor).and_then(whole),
-                    " The greatest value.",
-                );
+                let limits = |wanted: [Order; 2]| {
+                    let all = schemas.iter().flat_map(|s| bounds(s));
+                    let all = all.filter(move |(_, order)| wanted.contains(order));
+                    all.filter_map(|(bound, order)| whole_limit(bound, order))
+                };
+                let min = limits([Order::AtLeast, Order::Above]).max();
+                let max = limits([Order::AtMost, Order::Below]).min();
+                constant("MIN", quote!(i64), min.and_then(whole), " The least value.");
+                constant("MAX", quote!(i64), max.and_then(whole), " The greatest value.");
             }
             _ => {}
         }

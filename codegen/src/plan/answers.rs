@@ -52,6 +52,8 @@ pub struct Case {
     pub status: Status,
     /// Its media type; empty without a body.
     pub media_type: String,
+    /// Other names of the same, read alike.
+    pub aliases: Vec<String>,
     /// Whether its status has others too, so that the media type tells them apart.
     pub by_media_type: bool,
     /// What it holds.
@@ -113,6 +115,11 @@ impl Status {
 }
 
 impl Case {
+    /// Every media type that is read as this.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.media_type).chain(&self.aliases).map(String::as_str)
+    }
+
     /// The status that a handler which says nothing means.
     #[must_use]
     pub fn usual_status(&self, outcome: Outcome) -> u16 {
@@ -154,6 +161,7 @@ impl Given<'_> {
             answers.push(Case {
                 status: Status::Range(2),
                 media_type: String::new(),
+                aliases: Vec::new(),
                 by_media_type: false,
                 payload: Payload::Bytes,
                 schema: None,
@@ -186,18 +194,19 @@ impl Given<'_> {
     fn cases(&self, operation: &Operation, responses: &[&Response], raw: bool) -> Vec<Case> {
         let mut cases = Vec::new();
         for response in responses {
-            let mut own: Vec<(Option<&api::MediaType>, Payload)> = Vec::new();
+            let mut own: Vec<(Option<&api::MediaType>, Payload, Vec<String>)> = Vec::new();
             for media in &response.content {
                 let payload = if raw { Payload::Bytes } else { self.payload(media) };
                 // Two names for the same JSON are read alike.
                 let json = matches!(payload, Payload::Json(_));
-                if !(json && own.iter().any(|(_, known)| *known == payload)) {
-                    own.push((Some(media), payload));
+                match own.iter_mut().find(|(_, known, _)| json && *known == payload) {
+                    Some((.., aliases)) => aliases.push(media.name.clone()),
+                    None => own.push((Some(media), payload, Vec::new())),
                 }
             }
             // An answer to HEAD has no body, whatever the contract describes for it.
             if own.is_empty() || operation.method == "HEAD" {
-                own = vec![(None, Payload::Nothing)];
+                own = vec![(None, Payload::Nothing, Vec::new())];
             }
             let several = own.len() > 1;
             let word = match response.status {
@@ -205,9 +214,10 @@ impl Given<'_> {
                 Status::Range(class) => format!("Status{class}xx"),
                 Status::Default => "Default".to_owned(),
             };
-            cases.extend(own.into_iter().map(|(media, payload)| Case {
+            cases.extend(own.into_iter().map(|(media, payload, aliases)| Case {
                 status: response.status,
                 media_type: media.map(|media| media.name.clone()).unwrap_or_default(),
+                aliases,
                 by_media_type: several,
                 payload,
                 schema: media.and_then(|media| media.schema),

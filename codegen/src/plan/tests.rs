@@ -97,10 +97,19 @@ pub(crate) const PETS: &str = r##"{
 
 /// Plans a document, and hands the plan and its code's writer to `check`.
 pub(crate) fn with(document: &str, check: impl FnOnce(&Plan<'_>, &Graph, &Emitter<'_>)) {
+    with_options(document, |_| {}, check);
+}
+
+fn with_options(
+    document: &str,
+    change: impl FnOnce(&mut crate::config::OperationConfig),
+    check: impl FnOnce(&Plan<'_>, &Graph, &Emitter<'_>),
+) {
     let sources = Sources::from_texts(&[("pets.json", "https://example.org/pets.json", document)]).unwrap();
     let mut project = Project::default();
     project.config.operations.idempotency_header = Some("Idempotency-Key".to_owned());
     project.config.operations.hidden_headers = vec!["dpop".to_owned()];
+    change(&mut project.config.operations);
     let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
     let mut diagnostics = Diagnostics::new();
     let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
@@ -138,6 +147,33 @@ fn the_table_says_what_the_contract_says() {
             has(&code, piece);
         }
         assert!(!code.to_string().contains("DPoP"));
+    });
+}
+
+/// What the owner says of repetitions takes no header away.
+#[test]
+fn whether_a_key_is_required_is_not_what_a_repetition_does() {
+    let idempotent =
+        |options: &mut crate::config::OperationConfig| options.idempotent = vec!["petWrite".to_owned()];
+    with_options(PETS, idempotent, |plan, graph, types| {
+        let code = operations::operations(plan, graph, types);
+        has(&code, "idempotent: true, repeat: Repeat::Idempotent, deprecated: true");
+    });
+}
+
+/// Every name of JSON that is read alike is read alike, whatever stands before it.
+#[test]
+fn a_second_name_of_json_is_json() {
+    let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
+        "operationId": "a", "responses": {"200": {"description": "", "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"$ref": "#/components/schemas/X"}},
+            "application/vnd.x+json": {"schema": {"$ref": "#/components/schemas/X"}}}}}}}},
+        "components": {"schemas": {"X": {"type": "object", "properties": {"a": {"type": "string"}}}}}}"##;
+    with(document, |plan, graph, types| {
+        let code = operations::operations(plan, graph, types);
+        has(&code, r#"media_type: "application/vnd.x+json", format: Format::Json"#);
+        has(&code, r#"media_type: "text/csv", format: Format::Text"#);
     });
 }
 

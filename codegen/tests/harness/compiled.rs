@@ -275,7 +275,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "nullable_any_of" => models!(nullable_any_of: Input, InputFilesValue),
         "number_beyond_i64" => models!(number_beyond_i64: Input, Serial),
         "number_big_literals" => models!(number_big_literals: Input),
-        "number_bounds" => models!(number_bounds: Byte, Input),
+        "number_bounds" => models!(number_bounds: Byte, Digit, Input),
         "number_decimals" => models!(number_decimals: Input),
         "number_huge_bounds" => models!(number_huge_bounds: Input),
         "number_whole" => models!(number_whole: Input, InputKind),

@@ -152,8 +152,8 @@ pub mod models {
 
         fn is_valid(&self) -> bool {
             match self {
-                Self::Full(_) => true,
-                Self::Free(_) => true,
+                Self::Full(value) => value.is_valid(),
+                Self::Free(value) => value.is_valid(),
                 Self::Unknown(value) => schemas::validator(7).is_valid(value),
             }
         }
@@ -170,7 +170,13 @@ pub mod models {
 
     ::contract_runtime::object! { FareFree { tag { kind = "kind" is "free" } extra undeclared } }
 
-    ::contract_runtime::contract!(FareFree = schemas::validator(16));
+    impl Contract for FareFree {
+        const VALIDATOR: Validator = schemas::validator(16);
+
+        fn is_valid(&self) -> bool {
+            is_apart(&self.extra, Self::DECLARED)
+        }
+    }
 
     /// `FareFull` of the contract.
     ///
@@ -191,7 +197,13 @@ pub mod models {
         }
     }
 
-    ::contract_runtime::contract!(FareFull = schemas::validator(15));
+    impl Contract for FareFull {
+        const VALIDATOR: Validator = schemas::validator(15);
+
+        fn is_valid(&self) -> bool {
+            is_apart(&self.extra, Self::DECLARED)
+        }
+    }
 
     /// `Problem` of the contract.
     ///
@@ -206,11 +218,17 @@ pub mod models {
 
     ::contract_runtime::object! { Problem { optional { title = "title" } extra undeclared } }
 
-    ::contract_runtime::contract!(Problem = schemas::validator(13));
+    impl Contract for Problem {
+        const VALIDATOR: Validator = schemas::validator(13);
+
+        fn is_valid(&self) -> bool {
+            is_apart(&self.extra, Self::DECLARED)
+        }
+    }
 
     /// A seat in a train.
     ///
-    ///     indented, as code is
+    ///    indented, as code is
     ///
     /// Schema: `tickets.yaml#/components/schemas/Ticket`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -252,7 +270,7 @@ pub mod models {
                             char_count_at_most(value, 40)
                                 && schemas::PATTERN_0.is_match(value)
                         }
-                    })
+                    }) && is_apart(&self.extra, Self::DECLARED)
         }
     }
 }

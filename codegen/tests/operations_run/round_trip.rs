@@ -201,12 +201,12 @@ fn bodies_are_read_as_they_were_written() {
     }
 }
 
-/// Answers every call with one status and the media type that the contract has for it.
-struct Status(u16);
+/// Answers every call with one status and one of the media types that the contract has for it.
+struct Status(u16, usize);
 
 impl Transport for Status {
     fn send<'a>(&'a self, operation: &'static Operation, _: http::Request<Bytes>) -> Sending<'a> {
-        let row = operation.response(self.0).and_then(|response| response.content.first());
+        let row = operation.response(self.0).and_then(|response| response.content.get(self.1));
         let mut answer = http::Response::new(Bytes::from_static(if row.is_some() { b"{}" } else { b"" }));
         *answer.status_mut() = StatusCode::from_u16(self.0).unwrap();
         if let Some(row) = row {
@@ -217,8 +217,9 @@ impl Transport for Status {
 }
 
 fn agree<C: Call>(call: &C) {
-    for status in 100..600 {
-        let client = Client::new("https://exchange.example", Status(status));
+    let rows = |status| C::OPERATION.response(status).map_or(0, |response| response.content.len());
+    for (status, at) in (100..600).flat_map(|status| (0..rows(status).max(1)).map(move |at| (status, at))) {
+        let client = Client::new("https://exchange.example", Status(status, at));
         let said = match run(client.core().call(call)) {
             Ok(_) => Some(Outcome::Success),
             Err(Error::Answer(_)) => Some(Outcome::Refusal),
@@ -237,5 +238,38 @@ fn of_every_status_both_sides_say_the_same() {
     agree(&calls::NoteCall { options: Note::new() });
     agree(&calls::PartsCall { body: vec![Field::default()] });
     agree(&calls::BytesCall { body: Bytes::from_static(b"abc") });
+    agree(&calls::ExportCall {});
     agree(&Random(1).call());
+}
+
+/// Answers every call with the same media type.
+struct Of(&'static str);
+
+impl Transport for Of {
+    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> Sending<'a> {
+        let answer = http::Response::builder().header("content-type", self.0);
+        Box::pin(std::future::ready(Ok(answer.body(Bytes::from_static(br#"{"id":"a"}"#)).unwrap())))
+    }
+}
+
+/// Of several media types that an answer has, both sides mean the most literal one, wherever it
+/// stands in the contract.
+#[test]
+fn the_most_literal_media_type_is_read() {
+    use crate::answers::ExportAnswer::{LowerOkStar as Text, OkCsv as Csv, OkJson, OkStar as Any};
+    let text = || r#"{"id":"a"}"#.to_owned();
+    let job = || OkJson(read(&text()));
+    for (media_type, row, expect) in [
+        ("application/json; charset=utf-8", "application/json", job()),
+        ("application/vnd.job+json", "application/vnd.job+json", job()),
+        ("application/problem+json", "*/*", Any(text().into())),
+        ("text/csv", "text/csv", Csv(text())),
+        ("text/plain", "text/*", Text(text())),
+        ("image/png", "*/*", Any(text().into())),
+    ] {
+        let client = Client::new("https://exchange.example", Of(media_type));
+        assert_eq!(run(client.export()).unwrap().body, expect, "{media_type}");
+        let response = calls::ExportCall::OPERATION.response(200).unwrap();
+        assert_eq!(response.of(media_type).map(|content| content.media_type), Some(row), "{media_type}");
+    }
 }

@@ -64,6 +64,7 @@ impl Contract for AddBlueprint {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -128,6 +129,7 @@ impl Contract for Blueprint {
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -173,6 +175,7 @@ impl Contract for BlueprintChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -303,6 +306,7 @@ impl Contract for BlueprintPage {
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -346,5 +350,6 @@ impl Contract for RemoveBlueprint {
             && self.key.as_ref().is_none_or(|value| value.is_valid())
             && self.ref_.as_ref().is_none_or(|value| value.is_valid())
             && (self.key.is_some() || self.ref_.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

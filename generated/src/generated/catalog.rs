@@ -47,6 +47,7 @@ impl Contract for AmbiguousResult {
         self.index >= 0 && self.index <= 499 && !self.candidates.is_empty()
             && self.candidates.len() <= 10
             && self.candidates.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -84,6 +85,7 @@ impl Contract for LocationList {
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -124,6 +126,7 @@ impl Contract for ResolveRequest {
     fn is_valid(&self) -> bool {
         !self.refs.is_empty() && self.refs.len() <= 500
             && self.refs.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -170,6 +173,7 @@ impl Contract for ResolveResponse {
             && self.results.iter().all(|value| value.is_valid())
             && self.warnings.len() <= 50
             && self.warnings.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -245,6 +249,7 @@ impl Contract for ResolvedResult {
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && self.ref_.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -279,6 +284,6 @@ impl Contract for UnmatchedResult {
     const VALIDATOR: Validator = schemas::validator(604);
 
     fn is_valid(&self) -> bool {
-        self.index >= 0 && self.index <= 499
+        self.index >= 0 && self.index <= 499 && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -38,7 +38,7 @@ impl Contract for AccountCheckRequest {
     const VALIDATOR: Validator = schemas::validator(48);
 
     fn is_valid(&self) -> bool {
-        self.handle.is_valid()
+        self.handle.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -72,7 +72,7 @@ impl Contract for AccountCheckResponse {
     const VALIDATOR: Validator = schemas::validator(51);
 
     fn is_valid(&self) -> bool {
-        self.result.is_valid()
+        self.result.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -163,6 +163,7 @@ impl Contract for Deprecation {
         !self.feature.is_empty() && char_count_at_most(&self.feature, 200)
             && self.sunset.as_ref().is_none_or(|value| value.is_valid())
             && self.link.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -212,6 +213,7 @@ impl Contract for Installation {
     fn is_valid(&self) -> bool {
         self.label.is_valid() && self.installation_id.is_valid()
             && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -323,6 +325,7 @@ impl Contract for LabelledInstallation {
                 .last_seen_at
                 .as_ref()
                 .is_none_or(|value| schemas::validator(296).is_valid(value))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -408,7 +411,7 @@ impl Contract for ServiceDocument {
                 Nullable::Value(value) => {
                     !value.is_empty() && char_count_at_most(value, 64)
                 }
-            }
+            } && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -464,5 +467,6 @@ impl Contract for ServiceLimits {
                 .writes_per_day
                 .as_ref()
                 .is_none_or(|value| *value >= 0 && *value <= 5000)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

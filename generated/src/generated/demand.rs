@@ -88,6 +88,7 @@ impl Contract for ItemDemand {
 
     fn is_valid(&self) -> bool {
         self.item.is_valid() && self.open_quantity.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -140,7 +141,7 @@ impl Contract for MaterialDemand {
         self.material.is_valid() && self.raw_refs.len() <= 20
             && self.raw_refs.iter().all(|value| value.is_valid())
             && self.min_quality.is_valid() && self.open_quantity.is_valid()
-            && self.source.is_valid()
+            && self.source.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -198,5 +199,6 @@ impl Contract for OrgDemand {
             && self.reason.as_ref().is_none_or(|value| value.is_valid())
             && (self.reason.is_none()
                 || self.materials.is_empty() && self.items.is_empty())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -84,6 +84,7 @@ impl Contract for BlueprintDraft {
             && self.items.len() <= 2000
             && self.items.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -147,7 +148,7 @@ impl Contract for DraftResult {
 
     fn is_valid(&self) -> bool {
         self.frontend_url.is_valid() && self.handoff_id.is_valid()
-            && self.kind.is_valid()
+            && self.kind.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -216,6 +217,7 @@ impl Contract for Envelope {
             && self.items.len() <= 2000
             && self.items.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -276,6 +278,7 @@ impl Contract for EnvelopeItem {
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -339,6 +342,7 @@ impl Contract for GeneratorInfo {
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 100)
             && !self.version.is_empty() && char_count_at_most(&self.version, 50)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -464,6 +468,7 @@ impl Contract for RefineryDraft {
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 16))
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -549,6 +554,7 @@ impl Contract for RefineryGood {
                 .source_image
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 255))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -674,6 +680,7 @@ impl Contract for RefineryOrder {
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 255))
             && self.total_yield_scu.as_ref().is_none_or(|value| *value >= Number::int(0))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -733,5 +740,6 @@ impl Contract for SourceImage {
             && self.crop_mode.as_ref().is_none_or(|value| char_count_at_most(value, 32))
             && self.width.as_ref().is_none_or(|value| *value >= 1)
             && self.height.as_ref().is_none_or(|value| *value >= 1)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -110,7 +110,7 @@ impl Contract for BookIn {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -187,7 +187,7 @@ impl Contract for BookOut {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -223,6 +223,7 @@ impl Contract for EarmarkSplit {
 
     fn is_valid(&self) -> bool {
         self.job_orders.is_valid() && self.missions.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -379,7 +380,7 @@ impl Contract for JobOrderEarmark {
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.number.as_ref().is_none_or(|value| *value >= 1)
-            && self.quantity.is_valid()
+            && self.quantity.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -441,6 +442,7 @@ impl Contract for JobOrderShare {
 
     fn is_valid(&self) -> bool {
         self.job_order.is_valid() && self.quantity.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -492,6 +494,7 @@ impl Contract for MarkStolen {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
             && self.entry.is_valid() && self.version.is_valid()
             && self.quantity.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -537,7 +540,7 @@ impl Contract for MissionEarmark {
                 .name
                 .as_ref()
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 200))
-            && self.quantity.is_valid()
+            && self.quantity.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -599,6 +602,7 @@ impl Contract for MissionShare {
 
     fn is_valid(&self) -> bool {
         self.mission.is_valid() && self.quantity.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -690,6 +694,7 @@ impl Contract for MoveHolder {
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 }) && self.to_unit.is_valid() && self.holder.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -778,7 +783,7 @@ impl Contract for MoveLocation {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                }) && self.location.is_valid()
+                }) && self.location.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -838,6 +843,7 @@ impl Contract for MovePool {
             && self.entry.is_valid() && self.version.is_valid()
             && self.to_unit.is_valid()
             && self.quantity.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -875,7 +881,7 @@ impl Contract for NamedHolder {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
-            && self.ref_.is_valid()
+            && self.ref_.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -947,6 +953,7 @@ impl Contract for OrgStockChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1025,7 +1032,7 @@ impl Contract for OrgStockEntry {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
                 Holder::Unknown(value) => schemas::validator(387).is_valid(value),
-            }) || self.note.is_none())
+            }) || self.note.is_none()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1106,7 +1113,7 @@ impl Contract for OrgStockLot {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 10000 && value.iter().all(|value| value.is_valid())
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1147,6 +1154,7 @@ impl Contract for OrgStockMembers {
     fn is_valid(&self) -> bool {
         self.unit.is_valid() && self.items.len() <= 10000
             && self.items.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1255,6 +1263,7 @@ impl Contract for OrgStockPage {
             && self.next_cursor.is_valid() && self.units.len() <= 1000
             && contract::all_distinct(&self.units)
             && self.units.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1292,6 +1301,7 @@ impl Contract for RosterMember {
     fn is_valid(&self) -> bool {
         self.ref_.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1382,7 +1392,7 @@ impl Contract for SellStock {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 }) && !self.terminal.is_empty()
             && char_count_at_most(&self.terminal, 200) && self.proceeds >= 0
-            && self.proceeds <= 1000000000000
+            && self.proceeds <= 1000000000000 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1433,6 +1443,7 @@ impl Contract for SetNote {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
             && self.entry.is_valid() && self.version.is_valid()
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1459,5 +1470,6 @@ impl Contract for WithheldHolder {
 
     fn is_valid(&self) -> bool {
         !(self.extra.contains_key("name") || self.extra.contains_key("ref"))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

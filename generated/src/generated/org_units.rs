@@ -54,6 +54,7 @@ impl Contract for OrgUnit {
         self.id.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200) && !self.shorthand.is_empty()
             && char_count_at_most(&self.shorthand, 50) && self.kind.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -116,6 +117,7 @@ impl Contract for OrgUnitList {
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && contract::all_distinct(&self.items)
             && self.items.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -174,5 +176,6 @@ impl Contract for UnitRef {
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

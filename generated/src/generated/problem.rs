@@ -172,6 +172,7 @@ impl Contract for Problem {
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
             && (!contract::holds(&self.code, schemas::validator(508))
                 || self.confirmation_url.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -223,5 +224,6 @@ impl Contract for ProblemError {
                 .as_ref()
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 500))
             && (self.keyword.is_some() || self.message.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

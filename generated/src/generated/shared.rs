@@ -61,6 +61,7 @@ impl Contract for CatalogEntry {
     fn is_valid(&self) -> bool {
         self.bt.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -195,6 +196,7 @@ impl Contract for ChangeResult {
             && self.offers_reduced.as_ref().is_none_or(|value| *value >= 0)
             && self.offers_removed.as_ref().is_none_or(|value| *value >= 0)
             && self.cursor.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -240,6 +242,7 @@ impl Contract for ChangeSet {
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -415,7 +418,7 @@ impl Contract for ItemRef {
             && (self.name_locale.is_none() || self.name.is_some())
             && (self.bt.is_some() || self.sc_record.is_some() || self.sc_guid.is_some()
                 || self.uex_id.is_some() || self.loc_key.is_some()
-                || self.name.is_some())
+                || self.name.is_some()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -523,6 +526,7 @@ impl Contract for KeyedItemRef {
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 35))
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
             && (self.name_locale.is_none() || self.name.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -562,6 +566,7 @@ impl Contract for Location {
 
     fn is_valid(&self) -> bool {
         self.name.is_valid() && self.uex.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -596,6 +601,7 @@ impl Contract for LocationLink {
 
     fn is_valid(&self) -> bool {
         self.kind.is_valid() && self.id.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -679,6 +685,7 @@ impl Contract for LocationRef {
         self.uex.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| value.is_valid())
             && (self.uex.is_some() || self.name.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -735,7 +742,7 @@ impl Contract for MaterialKind {
     const VALIDATOR: Validator = schemas::validator(339);
 
     fn is_valid(&self) -> bool {
-        self.type_.is_valid()
+        self.type_.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -830,6 +837,7 @@ impl Contract for OpOutcome {
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(82)))
             && (!matches!(& self.result, OpResult::Unchanged) || self.reason.is_none())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -905,7 +913,7 @@ impl Contract for Page {
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid()
+            && self.next_cursor.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -953,7 +961,7 @@ impl Contract for PieceQuantity {
         self.amount.is_valid() && self.unit.is_valid()
             && matches!(& self.unit, QuantityUnit::Piece)
             && (!matches!(& self.unit, QuantityUnit::Piece)
-                || self.amount.0.is_integer())
+                || self.amount.0.is_integer()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -993,6 +1001,7 @@ impl Contract for Provenance {
     fn is_valid(&self) -> bool {
         self.source.is_valid()
             && self.observed_at.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1079,7 +1088,7 @@ impl Contract for Quantity {
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && self.unit.is_valid()
             && (!matches!(& self.unit, QuantityUnit::Piece)
-                || self.amount.0.is_integer())
+                || self.amount.0.is_integer()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1184,7 +1193,7 @@ impl Contract for RemovedBy {
             && self.client_id.as_ref().is_none_or(|value| value.is_valid())
             && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && (!matches!(& self.channel, RemovalChannel::Client)
-                || self.client_id.is_some())
+                || self.client_id.is_some()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1250,6 +1259,7 @@ impl Contract for Tombstone {
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.removed_at.is_valid() && self.removed_by.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1333,6 +1343,7 @@ impl Contract for Warning {
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid() && self.code.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

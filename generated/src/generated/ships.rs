@@ -67,7 +67,7 @@ impl Contract for Insurance {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Lti(_) => true,
+            Self::Lti(value) => value.is_valid(),
             Self::Months(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(645).is_valid(value),
         }
@@ -92,7 +92,13 @@ pub struct LifetimeInsurance {
 
 ::contract_runtime::builder! { LifetimeInsurance LifetimeInsuranceBuilder {} }
 
-::contract_runtime::contract!(LifetimeInsurance = schemas::validator(648));
+impl Contract for LifetimeInsurance {
+    const VALIDATOR: Validator = schemas::validator(648);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// Links the client's id to one of the member's ships. An id linked before moves off its old ship.
 ///
@@ -131,6 +137,7 @@ impl Contract for LinkShip {
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.external_id.is_valid() && self.ship_id.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -165,7 +172,7 @@ impl Contract for MonthlyInsurance {
     const VALIDATOR: Validator = schemas::validator(650);
 
     fn is_valid(&self) -> bool {
-        self.months >= 0 && self.months <= 120
+        self.months >= 0 && self.months <= 120 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -229,6 +236,7 @@ impl Contract for RemoveShip {
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.ship_id.is_valid() && self.version.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -311,6 +319,7 @@ impl Contract for Ship {
             && self.org_unit.as_ref().is_none_or(|value| value.is_valid())
             && self.org_unit_version.is_valid()
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -356,6 +365,7 @@ impl Contract for ShipChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -514,6 +524,7 @@ impl Contract for ShipPage {
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -627,5 +638,6 @@ impl Contract for UpsertShip {
                     }
                 }) && self.org_unit_version.as_ref().is_none_or(|value| value.is_valid())
             && (self.ship_id.is_none() || self.version.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -102,7 +102,7 @@ impl Contract for SetQuantity {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.material.is_valid() && self.location.is_valid()
             && self.quality.is_valid() && self.quantity.is_valid()
-            && self.expected_quantity.is_valid()
+            && self.expected_quantity.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -148,6 +148,7 @@ impl Contract for StockChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -216,6 +217,7 @@ impl Contract for StockLot {
             && self.location.is_valid() && self.quality.is_valid()
             && self.quantity.is_valid() && self.key.is_valid()
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -314,5 +316,6 @@ impl Contract for StockPage {
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -64,7 +64,7 @@ impl Serialize for Node {
         let mut out = read::Members::new(serializer)?;
         out.optional("count", &self.count);
         out.optional("inner", &self.inner);
-        out.rest(&self.extra);
+        out.rest(&self.extra, &["count", "inner"]);
         out.end()
     }
 }

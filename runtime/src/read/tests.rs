@@ -44,7 +44,7 @@ impl Serialize for Item {
         members.entry("id", &self.id);
         members.optional("price", &self.price);
         members.optional("note", &self.note);
-        members.rest(&self.extra);
+        members.rest(&self.extra, &["id", "price", "note"]);
         members.end()
     }
 }
@@ -364,4 +364,21 @@ fn descriptions_leave_out_data_and_position() {
     assert_eq!(describe(&error), "invalid type, expected u8");
     let error = serde_json::from_str::<Number>("1 x").unwrap_err();
     assert_eq!(describe(&error), "trailing characters");
+}
+
+/// `extra` is public, so it may be given what has a field; nobody shall read that member twice.
+#[test]
+fn a_declared_member_among_the_others_is_not_written() {
+    let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
+    item.extra.insert("new".to_owned(), Json::Null);
+    assert_eq!(serde_json::to_string(&item).unwrap(), r#"{"id":1,"new":null}"#);
+    assert!(is_apart(&item.extra, &["id", "price", "note"]));
+    // Whether the field itself is there or not.
+    for name in ["id", "price"] {
+        let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
+        item.extra.insert(name.to_owned(), Json::Null);
+        assert!(!is_apart(&item.extra, &["id", "price", "note"]), "{name}");
+        let error = serde_json::to_string(&item).unwrap_err().to_string();
+        assert_eq!(error, "a declared member among the others");
+    }
 }

@@ -1,7 +1,10 @@
 //! Every fixture through its generated type: read, checked, written back.
 
-use contract_runtime::{Json, Number};
-use exchange_tests::{Fixture, RECIPES, fixtures, models, published};
+use std::fs;
+
+use contract_runtime::{Contract as _, Json, Number};
+use exchange_api::types::StockLot;
+use exchange_tests::{Fixture, RECIPES, fixtures, models, published, schemas};
 
 /// CON-04: every type of the contract has published fixtures, every folder of fixtures a type.
 #[test]
@@ -17,6 +20,22 @@ fn every_type_has_fixtures_and_every_folder_a_type() {
         assert!(models.contains_key(&fixture.folder), "{}: no type for this folder", fixture.name);
     }
     assert!(all.len() >= 200);
+}
+
+/// Members beside the declared ones are public; what they may not be is a declared one again.
+#[test]
+fn no_member_is_written_twice() {
+    let text = fs::read(schemas().join("fixtures/stock-lot/valid/full.json")).unwrap();
+    let mut lot = StockLot::parse(&text).unwrap();
+    lot.extra.insert("new".to_owned(), Json::Null);
+    assert!(lot.is_valid());
+    for name in ["quality", "extensions"] {
+        let mut lot = lot.clone();
+        lot.extra.insert(name.to_owned(), Json::Null);
+        assert!(!lot.is_valid(), "{name}");
+        assert_eq!(lot.validate().unwrap_err().as_slice()[0].keyword, "unwritable", "{name}");
+        assert!(serde_json::to_vec(&lot).is_err(), "{name}");
+    }
 }
 
 /// CON-04: what is long is made from a recipe, for schemas that have fixtures to read as well; no

@@ -27,7 +27,7 @@ impl Contract for Amount {
     const VALIDATOR: Validator = schemas::validator(4);
 
     fn is_valid(&self) -> bool {
-        self.value >= Number::int(0)
+        self.value >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -73,5 +73,6 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.extra.values().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

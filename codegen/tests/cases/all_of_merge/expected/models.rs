@@ -43,5 +43,6 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 3) && self.count <= 10
             && self.count % 2 == 0 && self.count >= 0
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

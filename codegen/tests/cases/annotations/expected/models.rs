@@ -12,7 +12,7 @@ use super::schemas;
 ///
 /// Words with "quotes", a \ and */ an end of a comment.
 ///
-/// ```
+/// ```text
 /// let no_test = here();
 /// ```
 ///
@@ -58,5 +58,6 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty() && self.odd.as_ref().is_none_or(|value| *value >= 3)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -38,5 +38,6 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.owner.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -41,5 +41,6 @@ impl Contract for Org {
         self.id.as_ref().is_none_or(|value| value.is_valid())
             && self.flagship.as_ref().is_none_or(|value| value.is_valid())
             && self.level.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

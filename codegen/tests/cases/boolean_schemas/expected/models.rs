@@ -51,6 +51,7 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| schemas::validator(3).is_valid(value))
             && self.none.as_ref().is_none_or(|value| value.is_empty())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -23,7 +23,13 @@ pub struct Builder {
 
 ::contract_runtime::builder! { Builder BuilderBuilder { optional { a: one String = "a" } } }
 
-::contract_runtime::contract!(Builder = schemas::validator(31));
+impl Contract for Builder {
+    const VALIDATOR: Validator = schemas::validator(31);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_enum! {
     /// `Colour` of the contract.
@@ -193,7 +199,7 @@ impl Contract for Input {
                                 }
                             }
                         })
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -226,7 +232,13 @@ pub struct InputBuilder {
     }
 }
 
-::contract_runtime::contract!(InputBuilder = schemas::validator(33));
+impl Contract for InputBuilder {
+    const VALIDATOR: Validator = schemas::validator(33);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::kinds! {
     #[expected = "a string or an object"]
@@ -294,8 +306,8 @@ impl Contract for Shape {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Box(_) => true,
-            Self::Dot(_) => true,
+            Self::Box(value) => value.is_valid(),
+            Self::Dot(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(25).is_valid(value),
         }
     }
@@ -322,7 +334,13 @@ pub struct ShapeBox {
 
 ::contract_runtime::builder! { ShapeBox ShapeBoxBuilder { required { side: one i64 = "side" } } }
 
-::contract_runtime::contract!(ShapeBox = schemas::validator(36));
+impl Contract for ShapeBox {
+    const VALIDATOR: Validator = schemas::validator(36);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `ShapeDot` of the contract.
 ///
@@ -337,4 +355,10 @@ pub struct ShapeDot {
 
 ::contract_runtime::builder! { ShapeDot ShapeDotBuilder {} }
 
-::contract_runtime::contract!(ShapeDot = schemas::validator(37));
+impl Contract for ShapeDot {
+    const VALIDATOR: Validator = schemas::validator(37);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -60,6 +60,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.version.is_valid() && matches!(& self.kind, KindValue::B) && self.count == 3
             && self.on && self.off.as_ref().is_none_or(|value| !*value)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -76,6 +76,7 @@ impl Contract for Input {
                 .object
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(7)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -46,5 +46,6 @@ impl Contract for Input {
                 .none
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(7)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -41,6 +41,7 @@ impl Contract for Input {
             && self.one.as_ref().is_none_or(|value| value.is_valid())
             && self.none.as_ref().is_none_or(|value| value.is_valid())
             && self.never.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,6 +63,7 @@ impl Contract for InputAny {
 
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| schemas::validator(2).is_valid(value))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -105,6 +107,7 @@ impl Contract for InputNone {
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| schemas::validator(6).is_valid(value))
             && (self.extra.len() + usize::from(self.a.is_some())) == 0
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -125,6 +128,6 @@ impl Contract for InputOne {
     const VALIDATOR: Validator = schemas::validator(3);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(4).is_valid(&self.a)
+        schemas::validator(4).is_valid(&self.a) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -60,6 +60,8 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.limit.as_ref().is_none_or(|value| *value <= 100)
             && self.unit.as_ref().is_none_or(|value| value.is_valid())
+            && self.nested.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -80,7 +82,13 @@ pub struct InputNested {
 
 ::contract_runtime::object! { InputNested { optional { on = "on" } extra undeclared } }
 
-::contract_runtime::contract!(InputNested = schemas::validator(6));
+impl Contract for InputNested {
+    const VALIDATOR: Validator = schemas::validator(6);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_enum! {
     /// `InputUnit` of the contract.

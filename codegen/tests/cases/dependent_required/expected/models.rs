@@ -37,5 +37,6 @@ impl Contract for Input {
         (self.card.is_none() || self.owner.is_some() && self.street.is_some())
             && (!self.extra.contains_key("zip")
                 || self.street.is_some() && self.extra.contains_key("city"))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

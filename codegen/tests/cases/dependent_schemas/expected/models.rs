@@ -48,6 +48,6 @@ impl Contract for Input {
                 || (self.extra.len() + usize::from(self.kind.is_some())
                     + usize::from(self.months.is_some())
                     + usize::from(self.until.is_some())) <= 2)
-            && !self.extra.contains_key("never")
+            && !self.extra.contains_key("never") && is_apart(&self.extra, Self::DECLARED)
     }
 }

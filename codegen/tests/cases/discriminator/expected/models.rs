@@ -33,7 +33,7 @@ impl Contract for Cat {
     const VALIDATOR: Validator = schemas::validator(3);
 
     fn is_valid(&self) -> bool {
-        self.lives <= 9
+        self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -58,7 +58,13 @@ pub struct Derived {
     }
 }
 
-::contract_runtime::contract!(Derived = schemas::validator(11));
+impl Contract for Derived {
+    const VALIDATOR: Validator = schemas::validator(11);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Dog` of the contract.
 ///
@@ -79,7 +85,13 @@ pub struct Dog {
     }
 }
 
-::contract_runtime::contract!(Dog = schemas::validator(6));
+impl Contract for Dog {
+    const VALIDATOR: Validator = schemas::validator(6);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_union! {
     #[tag = "petType"]
@@ -105,7 +117,7 @@ impl Contract for Pet {
     fn is_valid(&self) -> bool {
         match self {
             Self::Cat(value) => value.is_valid(),
-            Self::Dog(_) => true,
+            Self::Dog(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }

@@ -31,6 +31,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.turn.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

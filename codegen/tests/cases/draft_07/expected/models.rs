@@ -41,6 +41,7 @@ impl Contract for Root {
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(5)))
             && self.sibling.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

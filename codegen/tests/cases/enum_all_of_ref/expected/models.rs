@@ -73,6 +73,6 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => matches!(value, Colour::Blue),
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

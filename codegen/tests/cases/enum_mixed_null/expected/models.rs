@@ -72,6 +72,7 @@ impl Contract for Input {
             && self.shape.as_ref().is_none_or(|value| value.is_valid())
             && self.twice.as_ref().is_none_or(|value| value.is_valid())
             && self.again.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

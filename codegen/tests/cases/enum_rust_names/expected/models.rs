@@ -28,6 +28,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -52,6 +52,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.link.as_ref().is_none_or(|value| value.is_valid())
             && self.made.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -55,7 +55,13 @@ pub struct ManualRange {
     }
 }
 
-::contract_runtime::contract!(ManualRange = schemas::validator(25));
+impl Contract for ManualRange {
+    const VALIDATOR: Validator = schemas::validator(25);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Other` of the contract.
 ///
@@ -70,7 +76,13 @@ pub struct Other {
 
 ::contract_runtime::object! { Other { required { other = "other" } extra undeclared } }
 
-::contract_runtime::contract!(Other = schemas::validator(41));
+impl Contract for Other {
+    const VALIDATOR: Validator = schemas::validator(41);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Problem` of the contract.
 ///
@@ -93,7 +105,13 @@ pub struct Problem {
     }
 }
 
-::contract_runtime::contract!(Problem = schemas::validator(38));
+impl Contract for Problem {
+    const VALIDATOR: Validator = schemas::validator(38);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Ship` of the contract.
 ///
@@ -110,7 +128,13 @@ pub struct Ship {
 
 ::contract_runtime::builder! { Ship ShipBuilder { required { name: one String = "name" } } }
 
-::contract_runtime::contract!(Ship = schemas::validator(31));
+impl Contract for Ship {
+    const VALIDATOR: Validator = schemas::validator(31);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `ShipChangeSet` of the contract.
 ///
@@ -148,4 +172,10 @@ pub struct ShipPage {
 
 ::contract_runtime::object! { ShipPage { required { ships = "ships" } extra undeclared } }
 
-::contract_runtime::contract!(ShipPage = schemas::validator(33));
+impl Contract for ShipPage {
+    const VALIDATOR: Validator = schemas::validator(33);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

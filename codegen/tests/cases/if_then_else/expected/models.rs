@@ -57,7 +57,7 @@ impl Contract for Input {
                         .late
                         .as_ref()
                         .is_none_or(|value| schemas::validator(10).is_valid(value))
-            })
+            }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -37,5 +37,6 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         !self.name.is_empty()
             && self.inner.as_ref().is_none_or(|value| value.contains_key("a"))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

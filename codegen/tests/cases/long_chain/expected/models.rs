@@ -37,6 +37,7 @@ impl Contract for Link00 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 0)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -69,6 +70,7 @@ impl Contract for Link01 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 1)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -101,6 +103,7 @@ impl Contract for Link02 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 2)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -133,6 +136,7 @@ impl Contract for Link03 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 3)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -165,6 +169,7 @@ impl Contract for Link04 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 4)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -197,6 +202,7 @@ impl Contract for Link05 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 5)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -229,6 +235,7 @@ impl Contract for Link06 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 6)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -261,6 +268,7 @@ impl Contract for Link07 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 7)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -293,6 +301,7 @@ impl Contract for Link08 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 8)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -325,6 +334,7 @@ impl Contract for Link09 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 9)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -357,6 +367,7 @@ impl Contract for Link10 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 10)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -389,6 +400,7 @@ impl Contract for Link11 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 11)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -421,6 +433,7 @@ impl Contract for Link12 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 12)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -453,6 +466,7 @@ impl Contract for Link13 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 13)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -485,6 +499,7 @@ impl Contract for Link14 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 14)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -517,6 +532,7 @@ impl Contract for Link15 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 15)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -549,6 +565,7 @@ impl Contract for Link16 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 16)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -581,6 +598,7 @@ impl Contract for Link17 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 17)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -613,6 +631,7 @@ impl Contract for Link18 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 18)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -645,6 +664,7 @@ impl Contract for Link19 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 19)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -677,6 +697,7 @@ impl Contract for Link20 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 20)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -709,6 +730,7 @@ impl Contract for Link21 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 21)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -741,6 +763,7 @@ impl Contract for Link22 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 22)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -773,6 +796,7 @@ impl Contract for Link23 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 23)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -805,6 +829,7 @@ impl Contract for Link24 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 24)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -837,6 +862,7 @@ impl Contract for Link25 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 25)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -869,6 +895,7 @@ impl Contract for Link26 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 26)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -901,6 +928,7 @@ impl Contract for Link27 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 27)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -933,6 +961,7 @@ impl Contract for Link28 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 28)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -965,6 +994,7 @@ impl Contract for Link29 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 29)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -997,6 +1027,7 @@ impl Contract for Link30 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 30)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1029,6 +1060,7 @@ impl Contract for Link31 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 31)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1061,6 +1093,7 @@ impl Contract for Link32 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 32)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1093,6 +1126,7 @@ impl Contract for Link33 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 33)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1125,6 +1159,7 @@ impl Contract for Link34 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 34)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1157,6 +1192,7 @@ impl Contract for Link35 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 35)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1189,6 +1225,7 @@ impl Contract for Link36 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 36)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1221,6 +1258,7 @@ impl Contract for Link37 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 37)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1253,6 +1291,7 @@ impl Contract for Link38 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 38)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1285,6 +1324,7 @@ impl Contract for Link39 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 39)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1317,6 +1357,7 @@ impl Contract for Link40 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 40)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1349,6 +1390,7 @@ impl Contract for Link41 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 41)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1381,6 +1423,7 @@ impl Contract for Link42 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 42)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1413,6 +1456,7 @@ impl Contract for Link43 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 43)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1445,6 +1489,7 @@ impl Contract for Link44 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 44)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1477,6 +1522,7 @@ impl Contract for Link45 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 45)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1509,6 +1555,7 @@ impl Contract for Link46 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 46)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1541,6 +1588,7 @@ impl Contract for Link47 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 47)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1573,6 +1621,7 @@ impl Contract for Link48 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 48)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1605,6 +1654,7 @@ impl Contract for Link49 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 49)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1637,6 +1687,7 @@ impl Contract for Link50 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 50)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1669,6 +1720,7 @@ impl Contract for Link51 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 51)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1701,6 +1753,7 @@ impl Contract for Link52 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 52)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1733,6 +1786,7 @@ impl Contract for Link53 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 53)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1765,6 +1819,7 @@ impl Contract for Link54 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 54)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1797,6 +1852,7 @@ impl Contract for Link55 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 55)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1829,6 +1885,7 @@ impl Contract for Link56 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 56)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1861,6 +1918,7 @@ impl Contract for Link57 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 57)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1893,6 +1951,7 @@ impl Contract for Link58 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 58)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1925,6 +1984,7 @@ impl Contract for Link59 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 59)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1957,6 +2017,7 @@ impl Contract for Link60 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 60)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1989,6 +2050,7 @@ impl Contract for Link61 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 61)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2021,6 +2083,7 @@ impl Contract for Link62 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 62)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2053,6 +2116,7 @@ impl Contract for Link63 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 63)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2085,6 +2149,7 @@ impl Contract for Link64 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 64)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2117,6 +2182,7 @@ impl Contract for Link65 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 65)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2149,6 +2215,7 @@ impl Contract for Link66 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 66)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2181,6 +2248,7 @@ impl Contract for Link67 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 67)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2213,6 +2281,7 @@ impl Contract for Link68 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 68)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2245,6 +2314,7 @@ impl Contract for Link69 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 69)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2277,6 +2347,7 @@ impl Contract for Link70 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 70)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2309,6 +2380,7 @@ impl Contract for Link71 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 71)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2341,6 +2413,7 @@ impl Contract for Link72 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 72)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2373,6 +2446,7 @@ impl Contract for Link73 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 73)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2405,6 +2479,7 @@ impl Contract for Link74 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 74)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2437,6 +2512,7 @@ impl Contract for Link75 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 75)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2469,6 +2545,7 @@ impl Contract for Link76 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 76)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2501,6 +2578,7 @@ impl Contract for Link77 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 77)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2533,6 +2611,7 @@ impl Contract for Link78 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 78)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2565,6 +2644,7 @@ impl Contract for Link79 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 79)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2597,6 +2677,7 @@ impl Contract for Link80 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 80)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2629,6 +2710,7 @@ impl Contract for Link81 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 81)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2661,6 +2743,7 @@ impl Contract for Link82 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 82)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2693,6 +2776,7 @@ impl Contract for Link83 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 83)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2725,6 +2809,7 @@ impl Contract for Link84 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 84)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2757,6 +2842,7 @@ impl Contract for Link85 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 85)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2789,6 +2875,7 @@ impl Contract for Link86 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 86)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2821,6 +2908,7 @@ impl Contract for Link87 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 87)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2853,6 +2941,7 @@ impl Contract for Link88 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 88)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2885,6 +2974,7 @@ impl Contract for Link89 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 89)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2917,6 +3007,7 @@ impl Contract for Link90 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 90)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2949,6 +3040,7 @@ impl Contract for Link91 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 91)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2981,6 +3073,7 @@ impl Contract for Link92 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 92)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3013,6 +3106,7 @@ impl Contract for Link93 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 93)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3045,6 +3139,7 @@ impl Contract for Link94 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 94)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3077,6 +3172,7 @@ impl Contract for Link95 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 95)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3109,6 +3205,7 @@ impl Contract for Link96 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 96)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3141,6 +3238,7 @@ impl Contract for Link97 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 97)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3173,6 +3271,7 @@ impl Contract for Link98 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 98)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3196,5 +3295,6 @@ impl Contract for Link99 {
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 99)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -69,7 +69,7 @@ impl Contract for Input {
                             Nullable::Null => true,
                             Nullable::Value(value) => value.is_valid(),
                         })
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -92,9 +92,9 @@ impl Contract for Slot {
     const VALIDATOR: Validator = schemas::validator(11);
 
     fn is_valid(&self) -> bool {
-        match &self.at {
+        (match &self.at {
             Nullable::Null => true,
             Nullable::Value(value) => *value >= 0,
-        }
+        }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -61,12 +61,14 @@ impl Contract for Call {
                 .last
                 .as_ref()
                 .is_none_or(|value| match value.as_ref() {
-                    Expression::Literal(value) => !value.extra.contains_key("otherwise"),
+                    Expression::Literal(value) => {
+                        value.is_valid() && !value.extra.contains_key("otherwise")
+                    }
                     Expression::Call(value) => {
                         value.is_valid() && value.otherwise.is_none()
                     }
                     Expression::Unknown(value) => schemas::validator(11).is_valid(value),
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -98,7 +100,7 @@ impl Contract for Expression {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Literal(_) => true,
+            Self::Literal(value) => value.is_valid(),
             Self::Call(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(1).is_valid(value),
         }
@@ -124,4 +126,10 @@ pub struct Literal {
     }
 }
 
-::contract_runtime::contract!(Literal = schemas::validator(4));
+impl Contract for Literal {
+    const VALIDATOR: Validator = schemas::validator(4);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

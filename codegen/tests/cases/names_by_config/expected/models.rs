@@ -44,6 +44,7 @@ impl Contract for Inner {
 
     fn is_valid(&self) -> bool {
         self.c.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -74,6 +75,7 @@ impl Contract for Outer {
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| value.is_valid())
             && self.b.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

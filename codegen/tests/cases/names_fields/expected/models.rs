@@ -65,7 +65,7 @@ pub struct Input {
     pub lower_a: Option<bool>,
     /// `A`
     pub upper_a: Option<bool>,
-    /// ``
+    /// \`\`
     pub empty: Option<String>,
     /// `1st`
     pub n1st: Option<String>,
@@ -142,9 +142,16 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.value.as_ref().is_none_or(|value| *value >= 1)
+        self.extra_field.as_ref().is_none_or(|value| value.is_valid())
+            && self.value.as_ref().is_none_or(|value| *value >= 1)
             && self.name.as_ref().is_none_or(|value| !value.is_empty())
             && self.text.as_ref().is_none_or(|value| char_count_at_most(value, 9))
+            && self.at.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .found
+                .as_ref()
+                .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -163,7 +170,13 @@ pub struct InputAt {
 
 ::contract_runtime::builder! { InputAt InputAtBuilder { optional { found: one String = "found" } } }
 
-::contract_runtime::contract!(InputAt = schemas::validator(16));
+impl Contract for InputAt {
+    const VALIDATOR: Validator = schemas::validator(16);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputExtra` of the contract.
 ///
@@ -184,7 +197,13 @@ pub struct InputExtra {
     }
 }
 
-::contract_runtime::contract!(InputExtra = schemas::validator(6));
+impl Contract for InputExtra {
+    const VALIDATOR: Validator = schemas::validator(6);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputFoundItem` of the contract.
 ///
@@ -205,4 +224,10 @@ pub struct InputFoundItem {
     }
 }
 
-::contract_runtime::contract!(InputFoundItem = schemas::validator(19));
+impl Contract for InputFoundItem {
+    const VALIDATOR: Validator = schemas::validator(19);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -38,6 +38,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.unit.as_ref().is_none_or(|value| value.is_valid())
             && self.имя.as_ref().is_none_or(|value| !value.is_empty())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -38,6 +38,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.size.is_valid() && self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.same.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -61,6 +62,7 @@ impl Contract for Part {
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| !value.is_empty())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

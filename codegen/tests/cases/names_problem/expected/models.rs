@@ -34,9 +34,11 @@ impl Contract for Error {
     const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
-        self.errors
+        self
+            .errors
             .as_ref()
             .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -102,5 +104,6 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| !value.is_empty()))
             && self.check.as_ref().is_none_or(|value| char_count_at_most(value, 3))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

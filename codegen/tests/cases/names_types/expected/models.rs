@@ -27,7 +27,13 @@ pub struct ContractValue {
     }
 }
 
-::contract_runtime::contract!(ContractValue = schemas::validator(25));
+impl Contract for ContractValue {
+    const VALIDATOR: Validator = schemas::validator(25);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `DefaultValue` of the contract.
 ///
@@ -54,7 +60,13 @@ pub struct Error {
 
 ::contract_runtime::builder! { Error ErrorBuilder { optional { error: one String = "error" } } }
 
-::contract_runtime::contract!(Error = schemas::validator(47));
+impl Contract for Error {
+    const VALIDATOR: Validator = schemas::validator(47);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `FromValue` of the contract.
 ///
@@ -160,8 +172,15 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.option.as_ref().is_none_or(|value| value.is_valid())
             && self.string.as_ref().is_none_or(|value| value.is_valid())
+            && self.contract.as_ref().is_none_or(|value| value.is_valid())
             && self.tag.as_ref().is_none_or(|value| value.is_valid())
+            && self.serialize.as_ref().is_none_or(|value| value.is_valid())
+            && self.validator.as_ref().is_none_or(|value| value.is_valid())
+            && self.undeclared.as_ref().is_none_or(|value| value.is_valid())
+            && self.error.as_ref().is_none_or(|value| value.is_valid())
             && self.violations.as_ref().is_none_or(|value| value.is_valid())
+            && self.input_stock_lot.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -194,7 +213,13 @@ pub struct InputInputStockLot {
     }
 }
 
-::contract_runtime::contract!(InputInputStockLot = schemas::validator(19));
+impl Contract for InputInputStockLot {
+    const VALIDATOR: Validator = schemas::validator(19);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputStockLot` of the contract.
 ///
@@ -331,7 +356,13 @@ pub struct SerializeValue {
     }
 }
 
-::contract_runtime::contract!(SerializeValue = schemas::validator(38));
+impl Contract for SerializeValue {
+    const VALIDATOR: Validator = schemas::validator(38);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_enum! {
     /// `StringValue` of the contract.
@@ -375,7 +406,7 @@ impl Contract for TagValue {
     fn is_valid(&self) -> bool {
         match self {
             Self::X(value) => value.is_valid(),
-            Self::Y(_) => true,
+            Self::Y(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(29).is_valid(value),
         }
     }
@@ -415,6 +446,7 @@ impl Contract for TagValueX {
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 1)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -431,7 +463,13 @@ pub struct TagValueY {
 
 ::contract_runtime::builder! { TagValueY TagValueYBuilder {} }
 
-::contract_runtime::contract!(TagValueY = schemas::validator(57));
+impl Contract for TagValueY {
+    const VALIDATOR: Validator = schemas::validator(57);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `UndeclaredValue` of the contract.
 ///
@@ -452,7 +490,13 @@ pub struct UndeclaredValue {
     }
 }
 
-::contract_runtime::contract!(UndeclaredValue = schemas::validator(45));
+impl Contract for UndeclaredValue {
+    const VALIDATOR: Validator = schemas::validator(45);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `ValidatorValue` of the contract.
 ///
@@ -473,7 +517,13 @@ pub struct ValidatorValue {
     }
 }
 
-::contract_runtime::contract!(ValidatorValue = schemas::validator(43));
+impl Contract for ValidatorValue {
+    const VALIDATOR: Validator = schemas::validator(43);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `ViolationsValue` of the contract.
 ///

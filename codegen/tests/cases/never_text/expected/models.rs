@@ -35,5 +35,6 @@ impl Contract for Input {
         self.sealed.as_ref().is_none_or(|value| value.is_empty())
             && self.short.as_ref().is_none_or(|value| char_count_at_most(value, 2))
             && self.extra.keys().all(|name| char_count_at_most(name, 6))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -58,6 +58,7 @@ impl Contract for Input {
             && self.tower.as_ref().is_none_or(|value| value.is_valid())
             && self.list.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| char_count_at_most(value, 3))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

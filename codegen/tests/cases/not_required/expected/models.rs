@@ -34,5 +34,6 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         !(self.name.is_some() && self.extra.contains_key("old"))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -54,5 +54,6 @@ impl Contract for Input {
                 .nothing
                 .as_ref()
                 .is_none_or(|value| schemas::validator(11).is_valid(value))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

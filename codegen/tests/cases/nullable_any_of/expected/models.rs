@@ -31,7 +31,8 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.files
+        self
+            .files
             .as_ref()
             .is_none_or(|value| {
                 value
@@ -42,7 +43,7 @@ impl Contract for Input {
                             value.content.is_some() || value.filename.is_some()
                         }
                     })
-            })
+            }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -70,6 +71,7 @@ impl Contract for InputFilesValue {
     const VALIDATOR: Validator = schemas::validator(2);
 
     fn is_valid(&self) -> bool {
-        self.content.is_some() || self.filename.is_some()
+        (self.content.is_some() || self.filename.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -47,6 +47,7 @@ impl Contract for Input {
                 .is_none_or(|value| value.is_integer() && *value >= Number::int(1))
             && self.small.as_ref().is_none_or(|value| *value >= 0 && *value <= 9)
             && self.named.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -62,5 +62,6 @@ impl Contract for Input {
                     [Number::literal("1e100"), Number::decimal(1, 1), Number::int(0)]
                         .contains(value)
                 }) && self.unit.as_ref().is_none_or(|value| *value == 10)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

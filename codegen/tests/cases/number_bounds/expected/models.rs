@@ -34,6 +34,32 @@ impl Contract for Byte {
     }
 }
 
+/// `Digit` of the contract.
+///
+/// Limits: at least -5.5; more than -1; less than 9.5.
+///
+/// Schema: `input.json#/$defs/digit`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct Digit(pub(super) i64);
+
+impl Digit {
+    /// The least value.
+    pub const MIN: i64 = 0;
+
+    /// The greatest value.
+    pub const MAX: i64 = 9;
+}
+
+::contract_runtime::int_newtype!(Digit, i64);
+
+impl Contract for Digit {
+    const VALIDATOR: Validator = schemas::validator(11);
+
+    fn is_valid(&self) -> bool {
+        self.0 >= -5 && self.0 >= 0 && self.0 <= 9
+    }
+}
+
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
@@ -114,5 +140,6 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     value.is_integer() && *value >= Number::literal("1e19")
                 }) && self.byte.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

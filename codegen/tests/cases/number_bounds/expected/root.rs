@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 5b7ad8a58f718675
+//! * `input.json` sha256 2098d24e8173d105
 
 pub mod models;
 pub mod schemas;

@@ -27,6 +27,7 @@ pub static TABLES: Tables = Tables {
         Schema { resource: 0, location: "/properties/huge", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
         Schema { resource: 0, location: "/properties/byte", keywords: &[Keyword::Ref(SchemaId(10))] },
         Schema { resource: 0, location: "/$defs/byte", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(255))] },
+        Schema { resource: 0, location: "/$defs/digit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-55, 1)), Keyword::ExclusiveMinimum(Number::int(-1)), Keyword::ExclusiveMaximum(Number::decimal(95, 1))] },
     ],
     resources: &[
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Byte, Input};
+pub use super::models::{Byte, Digit, Input};

@@ -69,5 +69,6 @@ impl Contract for Input {
                 .big
                 .as_ref()
                 .is_none_or(|value| value.is_multiple_of(&Number::literal("1e-10")))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -60,6 +60,6 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| {
                     value.is_integer() && *value >= Number::literal("1e19")
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -40,6 +40,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.count.as_ref().is_none_or(|value| *value <= 100)
             && self.tag.as_ref().is_none_or(|value| matches!(* value, 1 | 2))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

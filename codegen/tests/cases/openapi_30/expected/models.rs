@@ -73,6 +73,7 @@ impl Contract for Berth {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_known(),
                 }) && self.next.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -95,7 +96,7 @@ impl Contract for BerthShip {
     const VALIDATOR: Validator = schemas::validator(7);
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5)
+        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -130,4 +131,10 @@ pub struct Problem {
 
 ::contract_runtime::object! { Problem { required { type_ = "type" } extra undeclared } }
 
-::contract_runtime::contract!(Problem = schemas::validator(12));
+impl Contract for Problem {
+    const VALIDATOR: Validator = schemas::validator(12);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -113,6 +113,7 @@ impl Contract for Berth {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_valid(),
                 }) && self.named.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -226,7 +227,7 @@ impl Contract for Boxes {
     const VALIDATOR: Validator = schemas::validator(25);
 
     fn is_valid(&self) -> bool {
-        self.count >= 0
+        self.count >= 0 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -255,7 +256,7 @@ impl Contract for Bulk {
     const VALIDATOR: Validator = schemas::validator(22);
 
     fn is_valid(&self) -> bool {
-        self.tons >= Number::int(0)
+        self.tons >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -346,6 +347,6 @@ impl Contract for Ship {
     const VALIDATOR: Validator = schemas::validator(19);
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5)
+        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
     }
 }

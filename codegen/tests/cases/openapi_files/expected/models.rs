@@ -66,7 +66,7 @@ impl Contract for Hull {
     const VALIDATOR: Validator = schemas::validator(7);
 
     fn is_valid(&self) -> bool {
-        self.name.is_valid()
+        self.name.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -79,6 +79,9 @@ impl Contract for Hull {
 pub struct Limit(pub(super) i64);
 
 impl Limit {
+    /// The least value.
+    pub const MIN: i64 = 1;
+
     /// The greatest value.
     pub const MAX: i64 = 100;
 }
@@ -123,6 +126,7 @@ impl Contract for Page {
     fn is_valid(&self) -> bool {
         self.items.len() <= 2 && self.items.iter().all(|value| value.is_valid())
             && self.limit.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -43,6 +43,7 @@ impl Contract for NewShip {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -98,6 +99,11 @@ impl Contract for Problem {
 
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
+            && self
+                .errors
+                .as_ref()
+                .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -130,7 +136,13 @@ pub struct ProblemErrorsItem {
     }
 }
 
-::contract_runtime::contract!(ProblemErrorsItem = schemas::validator(25));
+impl Contract for ProblemErrorsItem {
+    const VALIDATOR: Validator = schemas::validator(25);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::closed_enum! {
     /// `ReadShipWithItem` of the contract.
@@ -174,7 +186,7 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
-            && self.id.is_valid()
+            && self.id.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -2,6 +2,19 @@
 
 //! Answers and refusals of several types.
 
+/// What `GET /exports` answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExportAnswer {
+    /// `200` as `*/*`: Whatever was asked for.
+    OkStar(::contract_runtime::multipart::Bytes),
+    /// `200` as `application/json`: Whatever was asked for.
+    OkJson(super::types::Job),
+    /// `200` as `text/*`: Whatever was asked for.
+    LowerOkStar(String),
+    /// `200` as `text/csv`: Whatever was asked for.
+    OkCsv(String),
+}
+
 /// What `GET /jobs/{id}` answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobAnswer {

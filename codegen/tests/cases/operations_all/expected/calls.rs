@@ -210,3 +210,7 @@ pub struct BytesCall {
     /// The body.
     pub body: ::contract_runtime::multipart::Bytes,
 }
+
+/// What `GET /exports` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportCall;

@@ -188,6 +188,15 @@ impl Client {
     pub fn bytes(&self, body: impl Into<Bytes>) -> Calling<'_, super::calls::BytesCall> {
         self.core.send(super::calls::BytesCall::of(&self.core, body))
     }
+
+    /// `GET /exports`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn export(&self) -> Calling<'_, super::calls::ExportCall> {
+        self.core.send(super::calls::ExportCall::of(&self.core))
+    }
 }
 
 impl super::calls::FindCall {
@@ -428,6 +437,45 @@ impl Call for super::calls::BytesCall {
         match response.status() {
             200 => response.bytes(),
             400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::ExportCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+            .accept("*/*, application/json, text/*, text/csv, application/vnd.job+json")
+    }
+}
+
+impl Call for super::calls::ExportCall {
+    const OPERATION: &'static Operation = OperationId::Export.operation();
+
+    type Success = super::answers::ExportAnswer;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            200 if response.is("text/csv") => {
+                response.read_text().result(super::answers::ExportAnswer::OkCsv)
+            }
+            200 if response.is("application/json")
+                || response.is("application/vnd.job+json") => {
+                response.read_json().result(super::answers::ExportAnswer::OkJson)
+            }
+            200 if response.is("text/*") => {
+                response.read_text().result(super::answers::ExportAnswer::LowerOkStar)
+            }
+            200 if response.is("*/*") => {
+                response.read_bytes().result(super::answers::ExportAnswer::OkStar)
+            }
+            200 => response.read_json().result(super::answers::ExportAnswer::OkJson),
             _ => response.undocumented(),
         }
     }

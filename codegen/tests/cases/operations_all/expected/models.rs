@@ -39,7 +39,14 @@ pub struct Filter {
     }
 }
 
-::contract_runtime::contract!(Filter = schemas::validator(59));
+impl Contract for Filter {
+    const VALIDATOR: Validator = schemas::validator(63);
+
+    fn is_valid(&self) -> bool {
+        self.range.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::kinds! {
     #[expected = "a string or an array"]
@@ -99,7 +106,13 @@ pub struct Job {
 
 ::contract_runtime::object! { Job { required { id = "id" } extra undeclared } }
 
-::contract_runtime::contract!(Job = schemas::validator(64));
+impl Contract for Job {
+    const VALIDATOR: Validator = schemas::validator(68);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Note` of the contract.
 ///
@@ -132,7 +145,14 @@ pub struct Note {
     }
 }
 
-::contract_runtime::contract!(Note = schemas::validator(68));
+impl Contract for Note {
+    const VALIDATOR: Validator = schemas::validator(72);
+
+    fn is_valid(&self) -> bool {
+        self.filter.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Problem` of the contract.
 ///
@@ -147,7 +167,13 @@ pub struct Problem {
 
 ::contract_runtime::object! { Problem { required { code = "code" } extra undeclared } }
 
-::contract_runtime::contract!(Problem = schemas::validator(73));
+impl Contract for Problem {
+    const VALIDATOR: Validator = schemas::validator(77);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Range` of the contract.
 ///
@@ -175,7 +201,13 @@ pub struct Range {
     }
 }
 
-::contract_runtime::contract!(Range = schemas::validator(56));
+impl Contract for Range {
+    const VALIDATOR: Validator = schemas::validator(60);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `UploadBody` of the contract.
 ///
@@ -228,7 +260,9 @@ impl Contract for UploadBody {
 
     fn is_valid(&self) -> bool {
         !self.title.is_empty() && self.tags.as_ref().is_none_or(|value| value.len() <= 3)
+            && self.meta.as_ref().is_none_or(|value| value.is_valid())
             && char_count_at_most(&self.file, 16)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -245,4 +279,10 @@ pub struct Wait {
 
 ::contract_runtime::object! { Wait { required { seconds = "seconds" } extra undeclared } }
 
-::contract_runtime::contract!(Wait = schemas::validator(66));
+impl Contract for Wait {
+    const VALIDATOR: Validator = schemas::validator(70);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

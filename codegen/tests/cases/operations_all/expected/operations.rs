@@ -229,7 +229,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(55)),
+                        validator: Some(super::schemas::validator(59)),
                     },
                 ],
             },
@@ -265,7 +265,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(55)),
+                        validator: Some(super::schemas::validator(59)),
                     },
                 ],
             },
@@ -574,17 +574,70 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(55)),
+                        validator: Some(super::schemas::validator(59)),
                     },
                 ],
             },
         ],
         servers: &["https://eu.files.example/up"],
     },
+    Operation {
+        id: "export",
+        method: "GET",
+        path: "/exports",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Safe,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(200),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "*/*",
+                        format: Format::Bytes,
+                        schema: "",
+                        validator: None,
+                    },
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema",
+                        validator: Some(super::schemas::validator(52)),
+                    },
+                    Content {
+                        media_type: "text/*",
+                        format: Format::Text,
+                        schema: "",
+                        validator: None,
+                    },
+                    Content {
+                        media_type: "text/csv",
+                        format: Format::Text,
+                        schema: "",
+                        validator: None,
+                    },
+                    Content {
+                        media_type: "application/vnd.job+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema",
+                        validator: Some(super::schemas::validator(55)),
+                    },
+                ],
+            },
+        ],
+        servers: &[],
+    },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 3, 0, 5, 1, 4, 2]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 7, 3, 0, 5, 1, 4, 2]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -605,6 +658,8 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 3, 0, 5, 1, 4, 2]
         Form = "form",
         /// `PUT /bytes`
         Bytes = "bytes",
+        /// `GET /exports`
+        Export = "export",
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 f4e0a4bbf6b4a127
+//! * `input.json` sha256 aea4ab8099ca7ada
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;

@@ -97,6 +97,17 @@ pub trait Service: Send + Sync + 'static {
     > + Send {
         runtime::not_implemented((call, context))
     }
+
+    /// `GET /exports`
+    fn export(
+        &self,
+        call: super::calls::ExportCall,
+        context: Context,
+    ) -> impl Future<
+        Output = Result<Reply<super::answers::ExportAnswer>, runtime::Refusal<()>>,
+    > + Send {
+        runtime::not_implemented((call, context))
+    }
 }
 
 /// Serves every operation of the contract.
@@ -141,6 +152,8 @@ pub enum Incoming {
     Form(super::calls::FormCall),
     /// `PUT /bytes`
     Bytes(super::calls::BytesCall),
+    /// `GET /exports`
+    Export(super::calls::ExportCall),
 }
 
 impl Incoming {
@@ -157,6 +170,7 @@ impl Incoming {
             Some(OperationId::Note) => Request::read(call).map(Self::Note),
             Some(OperationId::Form) => Request::read(call).map(Self::Form),
             Some(OperationId::Bytes) => Request::read(call).map(Self::Bytes),
+            Some(OperationId::Export) => Request::read(call).map(Self::Export),
             None => Err(Rejection::NotFound),
         }
     }
@@ -172,6 +186,7 @@ impl Incoming {
             Self::Note(_) => OperationId::Note,
             Self::Form(_) => OperationId::Form,
             Self::Bytes(_) => OperationId::Bytes,
+            Self::Export(_) => OperationId::Export,
         }
     }
 
@@ -328,6 +343,36 @@ impl Incoming {
                     }
                 })
             }
+            Self::Export(request) => {
+                Box::pin(async move {
+                    match service.export(request, call.context()).await {
+                        Ok(reply) => {
+                            let (reply, body) = reply.split();
+                            match body {
+                                super::answers::ExportAnswer::OkStar(body) => {
+                                    call.answer_bytes(200, "*/*", reply.map(|()| body))
+                                }
+                                super::answers::ExportAnswer::OkJson(body) => {
+                                    call.answer_json(
+                                        200,
+                                        "application/json",
+                                        reply.map(|()| body),
+                                    )
+                                }
+                                super::answers::ExportAnswer::LowerOkStar(body) => {
+                                    call.answer_bytes(200, "text/*", reply.map(|()| body))
+                                }
+                                super::answers::ExportAnswer::OkCsv(body) => {
+                                    call.answer_bytes(200, "text/csv", reply.map(|()| body))
+                                }
+                            }
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
         }
     }
 }
@@ -427,5 +472,13 @@ impl Request for super::calls::BytesCall {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self { body: call.bytes() })
+    }
+}
+
+impl Request for super::calls::ExportCall {
+    const OPERATION: &'static Operation = OperationId::Export.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }

@@ -29,7 +29,7 @@ impl Contract for Note {
     const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.text, 9)
+        char_count_at_most(&self.text, 9) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -54,7 +54,13 @@ pub struct Problem {
     }
 }
 
-::contract_runtime::contract!(Problem = schemas::validator(15));
+impl Contract for Problem {
+    const VALIDATOR: Validator = schemas::validator(15);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::closed_enum! {
     /// `SearchType` of the contract.
@@ -96,4 +102,10 @@ pub struct UploadBody {
     }
 }
 
-::contract_runtime::contract!(UploadBody = schemas::validator(9));
+impl Contract for UploadBody {
+    const VALIDATOR: Validator = schemas::validator(9);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -2,7 +2,10 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{Json, Map};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -30,7 +33,14 @@ pub struct Input {
     }
 }
 
-::contract_runtime::contract!(Input = schemas::validator(0));
+impl Contract for Input {
+    const VALIDATOR: Validator = schemas::validator(0);
+
+    fn is_valid(&self) -> bool {
+        self.object.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputObject` of the contract.
 ///
@@ -45,4 +55,10 @@ pub struct InputObject {
 
 ::contract_runtime::object! { InputObject { optional { a = "a" } extra undeclared } }
 
-::contract_runtime::contract!(InputObject = schemas::validator(5));
+impl Contract for InputObject {
+    const VALIDATOR: Validator = schemas::validator(5);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

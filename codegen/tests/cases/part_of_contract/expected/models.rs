@@ -33,7 +33,14 @@ pub struct BoxesAddBody2 {
     }
 }
 
-::contract_runtime::contract!(BoxesAddBody2 = schemas::validator(0));
+impl Contract for BoxesAddBody2 {
+    const VALIDATOR: Validator = schemas::validator(0);
+
+    fn is_valid(&self) -> bool {
+        self.size.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `BoxesAddBody2Size` of the contract.
 ///
@@ -54,7 +61,13 @@ pub struct BoxesAddBody2Size {
     }
 }
 
-::contract_runtime::contract!(BoxesAddBody2Size = schemas::validator(1));
+impl Contract for BoxesAddBody2Size {
+    const VALIDATOR: Validator = schemas::validator(1);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_union! {
     #[tag = "kind"]
@@ -85,9 +98,9 @@ impl Contract for Cargo {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Ore(_) => true,
-            Self::Gas(_) => true,
-            Self::Variant3(_) => true,
+            Self::Ore(value) => value.is_valid(),
+            Self::Gas(value) => value.is_valid(),
+            Self::Variant3(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(4).is_valid(value),
         }
     }
@@ -118,7 +131,13 @@ pub struct CargoGas {
     }
 }
 
-::contract_runtime::contract!(CargoGas = schemas::validator(35));
+impl Contract for CargoGas {
+    const VALIDATOR: Validator = schemas::validator(35);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `CargoOre` of the contract.
 ///
@@ -141,7 +160,13 @@ pub struct CargoOre {
 
 ::contract_runtime::builder! { CargoOre CargoOreBuilder { optional { mass: one i64 = "mass" } } }
 
-::contract_runtime::contract!(CargoOre = schemas::validator(34));
+impl Contract for CargoOre {
+    const VALIDATOR: Validator = schemas::validator(34);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `CargoVariant3` of the contract.
 ///
@@ -169,7 +194,13 @@ pub struct CargoVariant3 {
     }
 }
 
-::contract_runtime::contract!(CargoVariant3 = schemas::validator(36));
+impl Contract for CargoVariant3 {
+    const VALIDATOR: Validator = schemas::validator(36);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::closed_enum! {
     /// `CargoVariant3Kind` of the contract.
@@ -227,7 +258,7 @@ impl Contract for Named {
     const VALIDATOR: Validator = schemas::validator(15);
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5)
+        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -313,5 +344,6 @@ impl Contract for Ship {
                     .extra
                     .get("retired")
                     .is_none_or(|value| schemas::validator(31).is_valid(value)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

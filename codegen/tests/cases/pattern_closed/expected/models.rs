@@ -46,5 +46,6 @@ impl Contract for Input {
             .iter()
             .all(|(name, value)| !schemas::PATTERN_0.is_match(name) || *value >= 0)
             && self.extra.keys().all(|name| schemas::PATTERN_0.is_match(name))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -45,6 +45,7 @@ impl Contract for Input {
                 .checked
                 .as_ref()
                 .is_none_or(|value| schemas::PATTERN_0.is_match(value))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -49,6 +49,7 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(9)))
             && self.tagged.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -80,8 +81,8 @@ impl Contract for InputTagged {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::A(_) => true,
-            Self::B(_) => true,
+            Self::A(value) => value.is_valid(),
+            Self::B(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(11).is_valid(value),
         }
     }
@@ -108,7 +109,13 @@ pub struct InputTaggedA {
     }
 }
 
-::contract_runtime::contract!(InputTaggedA = schemas::validator(17));
+impl Contract for InputTaggedA {
+    const VALIDATOR: Validator = schemas::validator(17);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputTaggedB` of the contract.
 ///
@@ -121,4 +128,10 @@ pub struct InputTaggedB {
 
 ::contract_runtime::object! { InputTaggedB { tag { kind = "kind" is "b" } extra undeclared } }
 
-::contract_runtime::contract!(InputTaggedB = schemas::validator(18));
+impl Contract for InputTaggedB {
+    const VALIDATOR: Validator = schemas::validator(18);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -49,6 +49,6 @@ impl Contract for Input {
                 .all(|(name, value)| {
                     !schemas::PATTERN_0.is_match(name)
                         || schemas::validator(4).is_valid(value)
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -29,6 +29,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         (1 + self.extra.len() + usize::from(self.b.is_some())) >= 2
             && (1 + self.extra.len() + usize::from(self.b.is_some())) <= 3
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

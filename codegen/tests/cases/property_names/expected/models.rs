@@ -49,6 +49,6 @@ impl Contract for Input {
                 .keys()
                 .all(|name| {
                     char_count_at_most(name, 4) && schemas::PATTERN_0.is_match(name)
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -59,5 +59,6 @@ impl Contract for Input {
                 .by_name
                 .as_ref()
                 .is_none_or(|value| value.values().all(|value| value.is_valid()))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -26,6 +26,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.tree.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

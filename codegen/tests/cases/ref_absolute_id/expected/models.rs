@@ -52,6 +52,7 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| value.is_valid())
             && self.tag.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

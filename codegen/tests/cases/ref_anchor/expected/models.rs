@@ -70,6 +70,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| value.is_valid())
             && self.other.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

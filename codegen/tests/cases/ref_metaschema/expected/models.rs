@@ -2,7 +2,10 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{Json, Map};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 ::contract_runtime::kinds! {
@@ -26,7 +29,16 @@ use super::schemas;
     }
 }
 
-::contract_runtime::contract!(FormatAnnotation = schemas::validator(2));
+impl Contract for FormatAnnotation {
+    const VALIDATOR: Validator = schemas::validator(2);
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Bool(_) => true,
+            Self::Object(value) => value.is_valid(),
+        }
+    }
+}
 
 /// Format vocabulary meta-schema for annotation results.
 ///
@@ -46,7 +58,13 @@ pub struct FormatAnnotationObject {
     }
 }
 
-::contract_runtime::contract!(FormatAnnotationObject = schemas::validator(2));
+impl Contract for FormatAnnotationObject {
+    const VALIDATOR: Validator = schemas::validator(2);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Input` of the contract.
 ///
@@ -67,4 +85,11 @@ pub struct Input {
     }
 }
 
-::contract_runtime::contract!(Input = schemas::validator(0));
+impl Contract for Input {
+    const VALIDATOR: Validator = schemas::validator(0);
+
+    fn is_valid(&self) -> bool {
+        self.texts.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -164,6 +164,7 @@ impl Contract for Input {
             && self.quote.as_ref().is_none_or(|value| value.is_valid())
             && self.space.as_ref().is_none_or(|value| value.is_valid())
             && self.both.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

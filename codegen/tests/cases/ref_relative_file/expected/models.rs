@@ -37,6 +37,7 @@ impl Contract for Part {
 
     fn is_valid(&self) -> bool {
         self.size >= 1 && self.whole.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -69,5 +70,6 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.size.as_ref().is_none_or(|value| *value >= 1)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

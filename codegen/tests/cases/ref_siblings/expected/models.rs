@@ -71,6 +71,7 @@ impl Contract for Input {
                 .count
                 .as_ref()
                 .is_none_or(|value| value.0 >= 5 && value.0 >= 0 && value.0 <= 10)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -34,6 +34,7 @@ impl Contract for Body {
 
     fn is_valid(&self) -> bool {
         !self.lines.is_empty() && self.lines.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -67,6 +68,7 @@ impl Contract for Line {
     fn is_valid(&self) -> bool {
         schemas::PATTERN_0.is_match(&self.sku)
             && self.parent.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -101,5 +103,6 @@ impl Contract for Root {
         self.checkout.is_valid()
             && self.again.as_ref().is_none_or(|value| value.is_valid())
             && self.line.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

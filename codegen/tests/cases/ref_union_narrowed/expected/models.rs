@@ -36,8 +36,8 @@ impl Contract for Event {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Joined(_) => true,
-            Self::Left(_) => true,
+            Self::Joined(value) => value.is_valid(),
+            Self::Left(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(7).is_valid(value),
         }
     }
@@ -62,7 +62,13 @@ pub struct EventJoined {
     }
 }
 
-::contract_runtime::contract!(EventJoined = schemas::validator(15));
+impl Contract for EventJoined {
+    const VALIDATOR: Validator = schemas::validator(15);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `EventLeft` of the contract.
 ///
@@ -85,7 +91,13 @@ pub struct EventLeft {
     }
 }
 
-::contract_runtime::contract!(EventLeft = schemas::validator(16));
+impl Contract for EventLeft {
+    const VALIDATOR: Validator = schemas::validator(16);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Input` of the contract.
 ///
@@ -137,7 +149,7 @@ impl Contract for Input {
                     Event::Joined(value) => value.at.is_some(),
                     Event::Left(value) => value.at.is_some(),
                     Event::Unknown(value) => schemas::validator(3).is_valid(value),
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -35,8 +35,10 @@ impl Contract for NotedPage {
     const VALIDATOR: Validator = schemas::validator(8);
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 3 && self.items.len() <= 2
+        self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
+            && self.items.len() <= 2
             && self.items.iter().all(|value| value.note.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -72,7 +74,7 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-            && !self.hull.is_empty()
+            && !self.hull.is_empty() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -108,7 +110,7 @@ impl Contract for ShipPage {
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
-            && self.total >= 0
+            && self.total >= 0 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -133,4 +135,10 @@ pub struct Thing {
     }
 }
 
-::contract_runtime::contract!(Thing = schemas::validator(5));
+impl Contract for Thing {
+    const VALIDATOR: Validator = schemas::validator(5);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

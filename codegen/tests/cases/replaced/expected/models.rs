@@ -65,5 +65,6 @@ impl Contract for Input {
                 .inline
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(7)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

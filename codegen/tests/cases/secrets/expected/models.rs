@@ -81,6 +81,7 @@ impl Contract for Input {
                     Nullable::Null => true,
                     Nullable::Value(value) => char_count_at_least(value.0.expose(), 3),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -44,6 +44,7 @@ impl Contract for Input {
             .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 3))
             && self.exact.as_ref().is_none_or(|value| value.is_valid())
             && self.empty.as_ref().is_none_or(|value| char_count_at_most(value, 0))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -78,6 +78,7 @@ impl Contract for Input {
                 .is_none_or(|value| schemas::PATTERN_1.is_match(value))
             && self.class.as_ref().is_none_or(|value| schemas::PATTERN_2.is_match(value))
             && self.slug.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

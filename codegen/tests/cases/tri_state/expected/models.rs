@@ -88,6 +88,7 @@ impl Contract for Input {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_known(),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -106,7 +107,13 @@ pub struct InputInner {
 
 ::contract_runtime::builder! { InputInner InputInnerBuilder { required { a: one String = "a" } } }
 
-::contract_runtime::contract!(InputInner = schemas::validator(9));
+impl Contract for InputInner {
+    const VALIDATOR: Validator = schemas::validator(9);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_enum! {
     /// `InputLevel` of the contract.

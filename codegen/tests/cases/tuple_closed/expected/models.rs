@@ -42,6 +42,7 @@ impl Contract for Input {
                 .short
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(6)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

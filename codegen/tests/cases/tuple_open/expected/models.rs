@@ -35,5 +35,6 @@ impl Contract for Input {
                 .loose
                 .as_ref()
                 .is_none_or(|value| contract::holds(value, schemas::validator(5)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

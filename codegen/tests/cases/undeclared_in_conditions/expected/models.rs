@@ -37,6 +37,7 @@ impl Contract for Input {
         self.if_member.as_ref().is_none_or(|value| value.is_valid())
             && self.not_member.as_ref().is_none_or(|value| value.is_valid())
             && self.settled.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -63,7 +64,7 @@ impl Contract for InputIfMember {
                     .extra
                     .get("type")
                     .is_none_or(|value| char_count_at_least(value, 3)))
-                || self.c.is_some())
+                || self.c.is_some()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -87,6 +88,7 @@ impl Contract for InputNotMember {
         self.c.as_ref().is_none_or(|value| schemas::validator(8).is_valid(value))
             && !(self.extra.contains_key("type")
                 && self.extra.get("type").is_none_or(|value| value == "no"))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -108,6 +110,6 @@ impl Contract for InputSettled {
 
     fn is_valid(&self) -> bool {
         self.c.as_ref().is_none_or(|value| schemas::validator(13).is_valid(value))
-            && self.c.is_some()
+            && self.c.is_some() && is_apart(&self.extra, Self::DECLARED)
     }
 }

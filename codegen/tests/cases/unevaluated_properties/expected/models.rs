@@ -49,6 +49,7 @@ impl Contract for Closed {
                         .months
                         .as_ref()
                         .is_none_or(|value| schemas::validator(11).is_valid(value)))
+            && is_apart(&self.extra, Self::DECLARED)
             && contract::holds(self, schemas::validator(3))
     }
 }
@@ -77,6 +78,7 @@ impl Contract for Holder {
 
     fn is_valid(&self) -> bool {
         self.inner.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -97,6 +99,7 @@ impl Contract for Typed {
     const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(13))
+        is_apart(&self.extra, Self::DECLARED)
+            && contract::holds(self, schemas::validator(13))
     }
 }

@@ -68,7 +68,7 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     char_count_at_most(&value.0, 4) && char_count_at_least(&value.0, 2)
                         && char_count_at_most(&value.0, 3)
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -120,8 +120,8 @@ impl Contract for InputShape {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Box(_) => true,
-            Self::Dot(_) => true,
+            Self::Box(value) => value.is_valid(),
+            Self::Dot(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(4).is_valid(value),
         }
     }
@@ -148,7 +148,13 @@ pub struct InputShapeBox {
     }
 }
 
-::contract_runtime::contract!(InputShapeBox = schemas::validator(29));
+impl Contract for InputShapeBox {
+    const VALIDATOR: Validator = schemas::validator(29);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputShapeDot` of the contract.
 ///
@@ -169,7 +175,13 @@ pub struct InputShapeDot {
     }
 }
 
-::contract_runtime::contract!(InputShapeDot = schemas::validator(30));
+impl Contract for InputShapeDot {
+    const VALIDATOR: Validator = schemas::validator(30);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::kinds! {
     #[expected = "a whole number or a string"]

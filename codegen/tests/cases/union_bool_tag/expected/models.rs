@@ -36,7 +36,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::OkTrue(_) => true,
+            Self::OkTrue(value) => value.is_valid(),
             Self::OkFalse(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
@@ -68,7 +68,7 @@ impl Contract for InputOkFalse {
     const VALIDATOR: Validator = schemas::validator(8);
 
     fn is_valid(&self) -> bool {
-        !self.error.is_empty()
+        !self.error.is_empty() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -91,4 +91,10 @@ pub struct InputOkTrue {
     }
 }
 
-::contract_runtime::contract!(InputOkTrue = schemas::validator(7));
+impl Contract for InputOkTrue {
+    const VALIDATOR: Validator = schemas::validator(7);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -48,7 +48,7 @@ impl Contract for Input {
                             InputMaybe::Text(value) => value.is_known(),
                         }
                     }
-                })
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -176,4 +176,10 @@ pub struct InputValueObject {
 
 ::contract_runtime::object! { InputValueObject { required { name = "name" } extra undeclared } }
 
-::contract_runtime::contract!(InputValueObject = schemas::validator(13));
+impl Contract for InputValueObject {
+    const VALIDATOR: Validator = schemas::validator(13);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -2,7 +2,10 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{Json, Map};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
 ::contract_runtime::closed_union! {
@@ -28,7 +31,16 @@ use super::schemas;
     }
 }
 
-::contract_runtime::contract!(Event = schemas::validator(3));
+impl Contract for Event {
+    const VALIDATOR: Validator = schemas::validator(3);
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Joined(value) => value.is_valid(),
+            Self::Left(value) => value.is_valid(),
+        }
+    }
+}
 
 /// `EventJoined` of the contract.
 ///
@@ -49,7 +61,13 @@ pub struct EventJoined {
     }
 }
 
-::contract_runtime::contract!(EventJoined = schemas::validator(10));
+impl Contract for EventJoined {
+    const VALIDATOR: Validator = schemas::validator(10);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `EventLeft` of the contract.
 ///
@@ -70,7 +88,13 @@ pub struct EventLeft {
     }
 }
 
-::contract_runtime::contract!(EventLeft = schemas::validator(11));
+impl Contract for EventLeft {
+    const VALIDATOR: Validator = schemas::validator(11);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Input` of the contract.
 ///
@@ -91,4 +115,14 @@ pub struct Input {
     }
 }
 
-::contract_runtime::contract!(Input = schemas::validator(0));
+impl Contract for Input {
+    const VALIDATOR: Validator = schemas::validator(0);
+
+    fn is_valid(&self) -> bool {
+        self
+            .events
+            .as_ref()
+            .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -68,7 +68,7 @@ impl Contract for InputAdd {
     const VALIDATOR: Validator = schemas::validator(8);
 
     fn is_valid(&self) -> bool {
-        self.amount >= 1
+        self.amount >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -38,5 +38,6 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| !value.is_empty())
             && (self.id.is_some()) != (self.name.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -37,9 +37,9 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Version1(_) => true,
-            Self::Version2(_) => true,
-            Self::Version3(_) => true,
+            Self::Version1(value) => value.is_valid(),
+            Self::Version2(value) => value.is_valid(),
+            Self::Version3(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
@@ -64,7 +64,13 @@ pub struct InputVersion1 {
     }
 }
 
-::contract_runtime::contract!(InputVersion1 = schemas::validator(9));
+impl Contract for InputVersion1 {
+    const VALIDATOR: Validator = schemas::validator(9);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputVersion2` of the contract.
 ///
@@ -85,7 +91,13 @@ pub struct InputVersion2 {
     }
 }
 
-::contract_runtime::contract!(InputVersion2 = schemas::validator(10));
+impl Contract for InputVersion2 {
+    const VALIDATOR: Validator = schemas::validator(10);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputVersion3` of the contract.
 ///
@@ -103,4 +115,10 @@ pub struct InputVersion3 {
     }
 }
 
-::contract_runtime::contract!(InputVersion3 = schemas::validator(11));
+impl Contract for InputVersion3 {
+    const VALIDATOR: Validator = schemas::validator(11);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

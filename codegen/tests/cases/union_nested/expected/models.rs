@@ -31,7 +31,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Ship(_) => true,
+            Self::Ship(value) => value.is_valid(),
             Self::Stock(value) => {
                 (match value {
                     Stock::Set(value) => {
@@ -77,7 +77,13 @@ pub struct Ship {
     }
 }
 
-::contract_runtime::contract!(Ship = schemas::validator(3));
+impl Contract for Ship {
+    const VALIDATOR: Validator = schemas::validator(3);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_union! {
     #[tag = "op"]
@@ -154,7 +160,7 @@ impl Contract for StockClear {
     const VALIDATOR: Validator = schemas::validator(14);
 
     fn is_valid(&self) -> bool {
-        self.area.is_valid()
+        self.area.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -185,6 +191,6 @@ impl Contract for StockSet {
     const VALIDATOR: Validator = schemas::validator(13);
 
     fn is_valid(&self) -> bool {
-        self.area.is_valid() && self.amount >= 0
+        self.area.is_valid() && self.amount >= 0 && is_apart(&self.extra, Self::DECLARED)
     }
 }

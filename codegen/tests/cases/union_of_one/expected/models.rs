@@ -73,6 +73,6 @@ impl Contract for SetQuantity {
     const VALIDATOR: Validator = schemas::validator(2);
 
     fn is_valid(&self) -> bool {
-        self.quantity >= Number::int(0)
+        self.quantity >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
     }
 }

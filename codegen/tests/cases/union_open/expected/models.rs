@@ -36,8 +36,8 @@ impl Contract for Event {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Joined(_) => true,
-            Self::Left(_) => true,
+            Self::Joined(value) => value.is_valid(),
+            Self::Left(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(3).is_valid(value),
         }
     }
@@ -62,7 +62,13 @@ pub struct EventJoined {
     }
 }
 
-::contract_runtime::contract!(EventJoined = schemas::validator(10));
+impl Contract for EventJoined {
+    const VALIDATOR: Validator = schemas::validator(10);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `EventLeft` of the contract.
 ///
@@ -83,7 +89,13 @@ pub struct EventLeft {
     }
 }
 
-::contract_runtime::contract!(EventLeft = schemas::validator(11));
+impl Contract for EventLeft {
+    const VALIDATOR: Validator = schemas::validator(11);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Input` of the contract.
 ///
@@ -108,8 +120,10 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.events
+        self
+            .events
             .as_ref()
             .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

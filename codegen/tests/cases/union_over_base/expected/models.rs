@@ -29,7 +29,7 @@ impl Contract for Base {
     const VALIDATOR: Validator = schemas::validator(10);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -93,7 +93,7 @@ impl Contract for BesideRefA {
     const VALIDATOR: Validator = schemas::validator(66);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -122,7 +122,7 @@ impl Contract for BesideRefB {
     const VALIDATOR: Validator = schemas::validator(67);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -181,7 +181,7 @@ impl Contract for ByAllOfA {
     const VALIDATOR: Validator = schemas::validator(64);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -210,7 +210,7 @@ impl Contract for ByAllOfB {
     const VALIDATOR: Validator = schemas::validator(65);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -269,7 +269,7 @@ impl Contract for ByAnyOfA {
     const VALIDATOR: Validator = schemas::validator(68);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -298,7 +298,7 @@ impl Contract for ByAnyOfB {
     const VALIDATOR: Validator = schemas::validator(69);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -362,7 +362,7 @@ impl Contract for ByEnumA {
     const VALIDATOR: Validator = schemas::validator(70);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -392,7 +392,7 @@ impl Contract for ByEnumVariant2 {
     const VALIDATOR: Validator = schemas::validator(71);
 
     fn is_valid(&self) -> bool {
-        self.kind.is_valid() && self.id >= 1
+        self.kind.is_valid() && self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -468,7 +468,9 @@ impl Contract for Input {
             && self.by_enum.as_ref().is_none_or(|value| value.is_valid())
             && self.outside.as_ref().is_none_or(|value| value.is_valid())
             && self.one_of_them.as_ref().is_none_or(|value| value.is_valid())
+            && self.optional.as_ref().is_none_or(|value| value.is_valid())
             && self.over_optional.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -501,7 +503,7 @@ impl Contract for OneOfThem {
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
-            Self::B(_) => true,
+            Self::B(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(53).is_valid(value),
         }
     }
@@ -532,7 +534,7 @@ impl Contract for OneOfThemA {
     const VALIDATOR: Validator = schemas::validator(75);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -555,7 +557,13 @@ pub struct OneOfThemB {
     }
 }
 
-::contract_runtime::contract!(OneOfThemB = schemas::validator(76));
+impl Contract for OneOfThemB {
+    const VALIDATOR: Validator = schemas::validator(76);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `OptionalInBase` of the contract.
 ///
@@ -577,7 +585,13 @@ pub struct OptionalInBase {
     }
 }
 
-::contract_runtime::contract!(OptionalInBase = schemas::validator(13));
+impl Contract for OptionalInBase {
+    const VALIDATOR: Validator = schemas::validator(13);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_union! {
     #[tag = "kind"]
@@ -634,7 +648,7 @@ impl Contract for OutsideA {
     const VALIDATOR: Validator = schemas::validator(73);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -663,7 +677,7 @@ impl Contract for OutsideB {
     const VALIDATOR: Validator = schemas::validator(74);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1
+        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -695,8 +709,8 @@ impl Contract for OverOptional {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::A(_) => true,
-            Self::B(_) => true,
+            Self::A(value) => value.is_valid(),
+            Self::B(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(59).is_valid(value),
         }
     }
@@ -721,7 +735,13 @@ pub struct OverOptionalA {
     }
 }
 
-::contract_runtime::contract!(OverOptionalA = schemas::validator(77));
+impl Contract for OverOptionalA {
+    const VALIDATOR: Validator = schemas::validator(77);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `OverOptionalB` of the contract.
 ///
@@ -742,4 +762,10 @@ pub struct OverOptionalB {
     }
 }
 
-::contract_runtime::contract!(OverOptionalB = schemas::validator(78));
+impl Contract for OverOptionalB {
+    const VALIDATOR: Validator = schemas::validator(78);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -41,5 +41,6 @@ impl Contract for Input {
         self.id.as_ref().is_none_or(|value| !value.is_empty())
             && self.name.as_ref().is_none_or(|value| !value.is_empty())
             && (self.id.is_some() || self.name.is_some())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

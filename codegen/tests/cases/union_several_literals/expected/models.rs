@@ -39,7 +39,7 @@ impl Contract for Input {
         match self {
             Self::Stored(value) => value.is_valid(),
             Self::Moved(value) => value.is_valid(),
-            Self::Gone(_) => true,
+            Self::Gone(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }
@@ -56,7 +56,13 @@ pub struct InputGone {
 
 ::contract_runtime::object! { InputGone { tag { state = "state" is "GONE" } extra undeclared } }
 
-::contract_runtime::contract!(InputGone = schemas::validator(11));
+impl Contract for InputGone {
+    const VALIDATOR: Validator = schemas::validator(11);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Moved` of the contract.
 ///
@@ -83,7 +89,7 @@ impl Contract for Moved {
     const VALIDATOR: Validator = schemas::validator(8);
 
     fn is_valid(&self) -> bool {
-        self.state.is_valid()
+        self.state.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -132,6 +138,7 @@ impl Contract for Stored {
 
     fn is_valid(&self) -> bool {
         self.state.is_valid() && !self.place.is_empty()
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

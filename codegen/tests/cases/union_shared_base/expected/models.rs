@@ -77,7 +77,7 @@ impl Contract for InputBare {
     fn is_valid(&self) -> bool {
         !self.id.is_empty()
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-            && self.name.is_none()
+            && self.name.is_none() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -118,5 +118,6 @@ impl Contract for InputNamed {
                 .note
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 3) && !value.is_empty())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -36,7 +36,7 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.radius.is_some()
+        (self.radius.is_some()
             && self
                 .radius
                 .as_ref()
@@ -57,6 +57,7 @@ impl Contract for Input {
                 && self
                     .unit
                     .as_ref()
-                    .is_none_or(|value| schemas::validator(7).is_valid(value))
+                    .is_none_or(|value| schemas::validator(7).is_valid(value)))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -33,7 +33,7 @@ impl Contract for Cat {
     const VALIDATOR: Validator = schemas::validator(5);
 
     fn is_valid(&self) -> bool {
-        self.lives <= 9
+        self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -65,7 +65,13 @@ pub struct Dog {
 
 ::contract_runtime::object! { Dog { tag { kind = "kind" is "dog" } extra undeclared } }
 
-::contract_runtime::contract!(Dog = schemas::validator(9));
+impl Contract for Dog {
+    const VALIDATOR: Validator = schemas::validator(9);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 ::contract_runtime::open_enum! {
     /// `DogTag` of the contract.
@@ -108,7 +114,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         match self {
             Self::Cat(value) => value.is_valid(),
-            Self::Dog(_) => true,
+            Self::Dog(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(0).is_valid(value),
         }
     }

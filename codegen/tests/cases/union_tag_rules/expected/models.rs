@@ -19,7 +19,13 @@ pub struct In {
 
 ::contract_runtime::object! { In { tag { kind = "kind" is "in" } extra undeclared } }
 
-::contract_runtime::contract!(In = schemas::validator(14));
+impl Contract for In {
+    const VALIDATOR: Validator = schemas::validator(14);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Input` of the contract.
 ///
@@ -48,6 +54,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.beside.as_ref().is_none_or(|value| value.is_valid())
             && self.inside.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -80,7 +87,7 @@ impl Contract for InputBeside {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::In(_) => true,
+            Self::In(value) => value.is_valid(),
             Self::Out(_) => false,
             Self::Never(_) => false,
             Self::Unknown(value) => schemas::validator(1).is_valid(value),
@@ -117,8 +124,8 @@ impl Contract for InputInside {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::In(_) => true,
-            Self::Out(_) => true,
+            Self::In(value) => value.is_valid(),
+            Self::Out(value) => value.is_valid(),
             Self::Never(value) => value.is_valid(),
             Self::Unknown(value) => schemas::validator(6).is_valid(value),
         }
@@ -136,7 +143,13 @@ pub struct InputInsideIn {
 
 ::contract_runtime::object! { InputInsideIn { tag { kind = "kind" is "in" } extra undeclared } }
 
-::contract_runtime::contract!(InputInsideIn = schemas::validator(20));
+impl Contract for InputInsideIn {
+    const VALIDATOR: Validator = schemas::validator(20);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputInsideNever` of the contract.
 ///
@@ -173,7 +186,13 @@ pub struct InputInsideOut {
 
 ::contract_runtime::object! { InputInsideOut { tag { kind = "kind" is "out" } extra undeclared } }
 
-::contract_runtime::contract!(InputInsideOut = schemas::validator(21));
+impl Contract for InputInsideOut {
+    const VALIDATOR: Validator = schemas::validator(21);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Never` of the contract.
 ///
@@ -186,7 +205,13 @@ pub struct Never {
 
 ::contract_runtime::object! { Never { tag { kind = "kind" is "never" } extra undeclared } }
 
-::contract_runtime::contract!(Never = schemas::validator(18));
+impl Contract for Never {
+    const VALIDATOR: Validator = schemas::validator(18);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `Out` of the contract.
 ///
@@ -199,4 +224,10 @@ pub struct Out {
 
 ::contract_runtime::object! { Out { tag { kind = "kind" is "out" } extra undeclared } }
 
-::contract_runtime::contract!(Out = schemas::validator(16));
+impl Contract for Out {
+    const VALIDATOR: Validator = schemas::validator(16);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

@@ -41,9 +41,15 @@ impl Contract for Input {
     const VALIDATOR: Validator = schemas::validator(0);
 
     fn is_valid(&self) -> bool {
-        self.objects.as_ref().is_none_or(|value| contract::all_distinct(value))
-            && self.numbers.as_ref().is_none_or(|value| contract::all_distinct(value))
+        self
+            .objects
+            .as_ref()
+            .is_none_or(|value| {
+                contract::all_distinct(value)
+                    && value.iter().all(|value| value.is_valid())
+            }) && self.numbers.as_ref().is_none_or(|value| contract::all_distinct(value))
             && self.any.as_ref().is_none_or(|value| contract::all_distinct(value))
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,4 +68,10 @@ pub struct InputObjectsItem {
 
 ::contract_runtime::object! { InputObjectsItem { optional { a = "a", b = "b" } extra undeclared } }
 
-::contract_runtime::contract!(InputObjectsItem = schemas::validator(2));
+impl Contract for InputObjectsItem {
+    const VALIDATOR: Validator = schemas::validator(2);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

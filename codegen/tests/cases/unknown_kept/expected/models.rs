@@ -2,7 +2,10 @@
 
 //! The types of the contract.
 
-use ::contract_runtime::{Json, Map, Nullable};
+#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
+#[allow(unused_imports, reason = "not every module calls all of it")]
+use ::contract_runtime::{checks::*, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, Nullable};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -27,7 +30,14 @@ pub struct Input {
     }
 }
 
-::contract_runtime::contract!(Input = schemas::validator(0));
+impl Contract for Input {
+    const VALIDATOR: Validator = schemas::validator(0);
+
+    fn is_valid(&self) -> bool {
+        self.items.iter().all(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}
 
 /// `InputItemsItem` of the contract.
 ///
@@ -42,4 +52,10 @@ pub struct InputItemsItem {
 
 ::contract_runtime::object! { InputItemsItem { required { id = "id" } extra undeclared } }
 
-::contract_runtime::contract!(InputItemsItem = schemas::validator(2));
+impl Contract for InputItemsItem {
+    const VALIDATOR: Validator = schemas::validator(2);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}

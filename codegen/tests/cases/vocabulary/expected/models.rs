@@ -33,7 +33,7 @@ impl Contract for Loose {
 
     fn is_valid(&self) -> bool {
         self.number.as_ref().is_none_or(|value| schemas::validator(1).is_valid(value))
-            && self.never.is_none()
+            && self.never.is_none() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -84,5 +84,6 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.loose.as_ref().is_none_or(|value| value.is_valid())
             && self.tight.as_ref().is_none_or(|value| *value >= 5)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -37,6 +37,6 @@ impl Contract for Event {
     const VALIDATOR: Validator = schemas::validator(1);
 
     fn is_valid(&self) -> bool {
-        !self.id.is_empty()
+        !self.id.is_empty() && is_apart(&self.extra, Self::DECLARED)
     }
 }
