@@ -1,4 +1,5 @@
 //! The service as others see it, one module per part.
 
 mod backend;
+mod idp;
 mod kit;

@@ -1,0 +1,13 @@
+//! The identity provider, over HTTP: what clients, members and forgers send, and what they get.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod device;
+mod external;
+mod forge;
+mod model;
+mod pages;
+mod proofs;
+mod refresh;
+mod secrecy;
+mod verifier;
+mod world;

@@ -1,0 +1,431 @@
+//! The device grant: discovery, logins, polls; list F.
+
+use std::collections::BTreeSet;
+
+use exchange_service::config::Profile;
+use exchange_service::idp::tokens::Verifier as _;
+use serde_json::json;
+
+use super::world::{Browser, Device, ISSUER, Login, SCOPES, Tokens, World, config, location};
+
+/// IDP-01, IDP-02
+#[tokio::test]
+async fn the_discovery_document_names_the_issuer_and_its_endpoints() {
+    let world = World::new().await;
+    let reply = world.get("/idp/.well-known/openid-configuration").await.expect(200);
+    let document = reply.json();
+    assert_eq!(document["issuer"], ISSUER);
+    assert_eq!(document["device_authorization_endpoint"], format!("{ISSUER}/device_authorization"));
+    assert_eq!(document["token_endpoint"], format!("{ISSUER}/token"));
+    assert_eq!(document["revocation_endpoint"], format!("{ISSUER}/revoke"));
+    assert_eq!(document["jwks_uri"], format!("{ISSUER}/jwks"));
+    assert_eq!(document["token_endpoint_auth_methods_supported"], json!(["none"]));
+    assert_eq!(document["dpop_signing_alg_values_supported"], json!(["ES256"]));
+    let grants = json!(["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]);
+    assert_eq!(document["grant_types_supported"], grants);
+    // RFC 8414, 3: the same document, where its clients look for it.
+    let other = world.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
+    assert_eq!(other.body, reply.body);
+    assert_eq!(reply.header("cache-control"), "public, max-age=60");
+}
+
+/// IDP-09, IDP-10, LIM-09; list F: a device code has at least 128 bits.
+#[tokio::test]
+async fn a_login_gets_its_codes() {
+    let world = World::new().await;
+    let fields = [("client_id", "tool"), ("scope", SCOPES)];
+    let reply = world.form("device_authorization", &fields, &[]).await.expect(200);
+    let answer = reply.json();
+    assert_eq!((&answer["expires_in"], &answer["interval"]), (&json!(600), &json!(5)));
+    assert_eq!(answer["verification_uri"], "http://127.0.0.1:8080/device");
+    let code = answer["user_code"].as_str().unwrap();
+    let complete = format!("http://127.0.0.1:8080/device?user_code={code}");
+    assert_eq!(answer["verification_uri_complete"], complete);
+    assert_eq!(reply.header("cache-control"), "no-store");
+    let mut codes = BTreeSet::new();
+    for _ in 0..20 {
+        let login = world.begin(SCOPES).await;
+        // 43 characters of base64url are 256 bits.
+        assert_eq!(login.device_code.len(), 43);
+        assert!(codes.insert(login.device_code) && codes.insert(login.user_code));
+    }
+}
+
+/// IDP-04; list F: an unknown or disabled client. A suspended one signs in; the exchange refuses it (ERR-15).
+#[tokio::test]
+async fn only_registered_clients_sign_in() {
+    let world = World::new().await;
+    for (client, expect) in [("nobody", 400), ("off", 400), ("hold", 200), ("tool", 200)] {
+        let fields = [("client_id", client), ("scope", SCOPES)];
+        let reply = world.form("device_authorization", &fields, &[]).await;
+        assert_eq!(reply.status, expect, "{client}: {}", reply.body);
+        if expect == 400 {
+            reply.expect_error(400, "invalid_client");
+        }
+    }
+    // One that is switched off between login and poll.
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
+    world.poll(&login, &device).await.expect_error(400, "invalid_client");
+    world.change("UPDATE client SET state = 'active' WHERE id = 'tool'").await;
+    world.poll(&login, &device).await.expect(200);
+}
+
+/// IDP-05, IDP-06; list F: a scope that is not allowed.
+#[tokio::test]
+async fn scopes_are_asked_of_the_registry() {
+    let world = World::new().await;
+    let check = async |scope: &str| {
+        let fields = [("client_id", "tool"), ("scope", scope)];
+        world.form("device_authorization", &fields, &[]).await
+    };
+    for refused in ["", "openid", "exchange.connect profile", "email", "exchange.stock.write", "exchange.x"] {
+        check(refused).await.expect_error(400, "invalid_scope");
+    }
+    check("exchange.connect").await.expect(200);
+    world
+        .form("device_authorization", &[("client_id", "tool")], &[])
+        .await
+        .expect_error(400, "invalid_scope");
+}
+
+/// ERR-49: what is no request of OAuth.
+#[tokio::test]
+async fn malformed_requests() {
+    let world = World::new().await;
+    let twice = [("client_id", "tool"), ("scope", SCOPES), ("client_id", "tool")];
+    world.form("device_authorization", &twice, &[]).await.expect_error(400, "invalid_request");
+    world.form("device_authorization", &[("scope", SCOPES)], &[]).await.expect_error(400, "invalid_request");
+    let json = http::Request::post("/idp/token")
+        .header("content-type", "application/json")
+        .body(axum::body::Body::from("{}"))
+        .unwrap();
+    world.send(json).await.expect_error(400, "invalid_request");
+    let large = "x".repeat(17 << 10);
+    world.form("token", &[("grant_type", &large)], &[]).await.expect_error(400, "invalid_request");
+    let proof = Device::new().proof(world.now());
+    let grant = [("grant_type", "password"), ("client_id", "tool")];
+    world.form("token", &grant, &[&proof]).await.expect_error(400, "unsupported_grant_type");
+    let no_code = [("grant_type", "refresh_token"), ("client_id", "tool")];
+    world.form("token", &no_code, &[&proof]).await.expect_error(400, "invalid_request");
+    assert_eq!(world.get("/idp/token").await.status, 405);
+}
+
+/// IDP-15, IDP-16, ERR-43, LIM-07, WEB-01: from the code to the tokens.
+#[tokio::test]
+async fn a_login_that_is_approved() {
+    let world = World::new().await;
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    world.poll(&login, &device).await.expect_error(400, "authorization_pending");
+    world.advance(5);
+    let mut browser = world.browser().await;
+    browser.type_code(&world, &login.user_code).await.expect(200);
+    browser.decide(&world, &login, "approve").await.expect(200);
+    let reply = world.poll(&login, &device).await.expect(200);
+    let answer = reply.json();
+    assert_eq!((&answer["token_type"], &answer["expires_in"]), (&json!("DPoP"), &json!(300)));
+    assert_eq!(answer["scope"], "exchange.connect exchange.stock.read offline_access");
+    assert_eq!(reply.header("cache-control"), "no-store");
+    let tokens = Tokens::of(&reply);
+    let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+    assert_eq!((claims.client.as_str(), claims.member.as_str()), ("tool", "m-ada"));
+    assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
+    assert!(claims.is_for("exchange-gateway") && !claims.is_for("tool"));
+    assert_eq!(claims.auth_time.secs(), world.now().secs());
+    assert_eq!(claims.expires_at.secs(), world.now().secs() + 300);
+    // WEB-04: the member is told.
+    assert_eq!(
+        world.count("SELECT count(*) FROM notice WHERE member = 'm-ada' AND kind = 'connected'").await,
+        1
+    );
+}
+
+/// ERR-44, list F: a poll that is too fast; five seconds more, for good.
+#[tokio::test]
+async fn too_fast_polls_make_the_interval_longer_for_good() {
+    let world = World::new().await;
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    let check = async |wait: u64, expect: &str| {
+        world.advance(wait);
+        world.poll(&login, &device).await.expect_error(400, expect);
+    };
+    check(0, "authorization_pending").await;
+    check(3, "slow_down").await;
+    // Ten seconds from now on: the old interval is too short.
+    check(5, "slow_down").await;
+    // Fifteen.
+    check(10, "slow_down").await;
+    check(20, "authorization_pending").await;
+    check(20, "authorization_pending").await;
+    check(18, "slow_down").await;
+    // Whoever was slowed down still gets what was decided.
+    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    world.poll(&login, &device).await.expect(200);
+}
+
+/// List F: a poll after the tokens were handed out.
+#[tokio::test]
+async fn a_device_code_is_used_once() {
+    let world = World::new().await;
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    world.poll(&login, &device).await.expect(200);
+    world.poll(&login, &device).await.expect_error(400, "invalid_grant");
+    world.poll(&login, &Device::new()).await.expect_error(400, "invalid_grant");
+    assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
+    let unknown = Login { device_code: "x".repeat(43), user_code: String::new() };
+    world.poll(&unknown, &device).await.expect_error(400, "invalid_grant");
+}
+
+/// List F: parallel polls have one winner.
+#[tokio::test]
+async fn parallel_polls_have_one_winner() {
+    let world = World::new().await;
+    let (login, one, other) = (world.begin(SCOPES).await, Device::new(), Device::new());
+    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    let (a, b, c, d) = tokio::join!(
+        world.poll(&login, &one),
+        world.poll(&login, &one),
+        world.poll(&login, &other),
+        world.poll(&login, &other)
+    );
+    let mut statuses = [a.status, b.status, c.status, d.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 400, 400, 400]);
+    assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
+}
+
+/// List F: another client's code, which stays its own client's.
+#[tokio::test]
+async fn a_code_belongs_to_its_client() {
+    let world = World::new().await;
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    world.poll_as("other", &login, &device).await.expect_error(400, "invalid_grant");
+    world.poll(&login, &device).await.expect(200);
+}
+
+/// ERR-46, LIM-09, list F: a code that nobody decided on, or came for, in time.
+#[tokio::test]
+async fn codes_expire() {
+    let world = World::new().await;
+    let device = Device::new();
+    let (pending, approved, declined) =
+        (world.begin(SCOPES).await, world.begin(SCOPES).await, world.begin(SCOPES).await);
+    let mut browser = world.browser().await;
+    browser.decide(&world, &approved, "approve").await.expect(200);
+    browser.decide(&world, &declined, "decline").await.expect(200);
+    world.advance(599);
+    world.poll(&pending, &device).await.expect_error(400, "authorization_pending");
+    world.advance(1);
+    world.poll(&pending, &device).await.expect_error(400, "expired_token");
+    world.poll(&approved, &device).await.expect_error(400, "expired_token");
+    world.poll(&declined, &device).await.expect_error(400, "access_denied");
+    browser.type_code(&world, &pending.user_code).await.expect(404);
+    browser.decide(&world, &pending, "approve").await.expect(404);
+    world.poll(&pending, &device).await.expect_error(400, "expired_token");
+}
+
+/// ERR-45, list F: declined; and decided is decided.
+#[tokio::test]
+async fn the_first_decision_holds() {
+    let world = World::new().await;
+    let device = Device::new();
+    let mut browser = world.browser().await;
+    let declined = world.begin(SCOPES).await;
+    browser.decide(&world, &declined, "decline").await.expect(200);
+    browser.decide(&world, &declined, "approve").await.expect(409);
+    world.poll(&declined, &device).await.expect_error(400, "access_denied");
+    // Declined after it was approved.
+    let approved = world.begin(SCOPES).await;
+    browser.decide(&world, &approved, "approve").await.expect(200);
+    browser.decide(&world, &approved, "decline").await.expect(409);
+    // Approved twice, by another member too: the connection is the first one's.
+    browser.decide(&world, &approved, "approve").await.expect(409);
+    world.browser_of("bob").await.decide(&world, &approved, "approve").await.expect(409);
+    let tokens = Tokens::of(&world.poll(&approved, &device).await);
+    let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+    assert_eq!(claims.member.as_str(), "m-ada");
+    browser.decide(&world, &approved, "approve").await.expect(409);
+    assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
+}
+
+/// List F: guessing per address; what is found is given back and resets nothing.
+#[tokio::test]
+async fn guessing_is_limited_by_address() {
+    let world = World::new().await;
+    let login = world.begin(SCOPES).await;
+    let mut browser = world.browser().await;
+    for number in 0..9 {
+        let guess = format!("BBBB-BBB{}", char::from(b"CDFGHJKLM"[number]));
+        browser.type_code(&world, &guess).await.expect(404);
+    }
+    // Right codes in between are no guesses, and make no room for more of them.
+    browser.type_code(&world, &login.user_code).await.expect(200);
+    browser.type_code(&world, &login.user_code).await.expect(200);
+    browser.type_code(&world, "BBBB-BBBN").await.expect(404);
+    let refused = browser.type_code(&world, "BBBB-BBBP").await.expect(429);
+    assert_eq!(refused.header("retry-after"), "60");
+    browser.type_code(&world, &login.user_code).await.expect(429);
+    browser.decide(&world, &login, "approve").await.expect(429);
+    // Nobody else waits for it; a second address of the same network would be the same.
+    let mut elsewhere = browser.clone();
+    elsewhere.address = "192.0.2.2".parse().unwrap();
+    elsewhere.type_code(&world, &login.user_code).await.expect(200);
+    world.advance(60);
+    browser.type_code(&world, &login.user_code).await.expect(200);
+}
+
+/// List F: guessing per code, from wherever.
+#[tokio::test]
+async fn guessing_is_limited_by_code() {
+    let world = World::new().await;
+    let login = world.begin(SCOPES).await;
+    let mut browser = world.browser().await;
+    for number in 0..10 {
+        browser.address = format!("198.51.100.{number}").parse().unwrap();
+        browser.type_code(&world, &login.user_code).await.expect(200);
+    }
+    browser.address = "198.51.100.10".parse().unwrap();
+    let refused = browser.type_code(&world, &login.user_code.to_lowercase()).await.expect(429);
+    assert_eq!(refused.header("retry-after"), "120");
+    browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+}
+
+/// List F: as people type it.
+#[tokio::test]
+async fn codes_may_be_typed_in_any_case() {
+    let world = World::new().await;
+    let login = world.begin(SCOPES).await;
+    let typed = format!(" {} ", login.user_code.to_lowercase().replace('-', " – "));
+    let reply = world.browser().await.type_code(&world, &typed).await.expect(200);
+    assert!(reply.body.contains(&login.user_code));
+}
+
+/// How many logins one address may start.
+#[tokio::test]
+async fn starting_logins_is_limited() {
+    let world = World::new().await;
+    for _ in 0..60 {
+        world.begin(SCOPES).await;
+    }
+    let fields = [("client_id", "tool"), ("scope", SCOPES)];
+    let refused = world.form("device_authorization", &fields, &[]).await;
+    refused.expect_error(429, "temporarily_unavailable");
+    assert_eq!(refused.header("retry-after"), "10");
+    world.advance(10);
+    world.begin(SCOPES).await;
+}
+
+/// IDP-07: an exchange scope gives the token the gateway's audience.
+#[tokio::test]
+async fn a_token_without_an_exchange_scope_is_not_for_the_gateway() {
+    let world = World::new().await;
+    for (scope, expect) in [("offline_access", false), ("exchange.stock.read", true), (SCOPES, true)] {
+        let tokens = world.connect(&Device::new(), scope).await;
+        let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+        assert_eq!(claims.is_for("exchange-gateway"), expect, "{scope}");
+    }
+}
+
+/// IDP-08: without `offline_access` a connection ends with the browser session, and counts its sign-in from
+/// there.
+#[tokio::test]
+async fn a_connection_may_end_with_the_browser_session() {
+    let world = World::new().await;
+    let (bound, offline) = (Device::new(), Device::new());
+    let mut browser = world.browser().await;
+    let signed_in = world.now().secs();
+    world.advance(100);
+    let online = world.connect_by(&mut browser, &bound, "exchange.connect").await;
+    let kept = world.connect_by(&mut browser, &offline, SCOPES).await;
+    let auth_time = async |tokens: &Tokens| {
+        world.provider.verify(&tokens.access, world.now()).await.unwrap().auth_time.secs()
+    };
+    assert_eq!(auth_time(&online).await, signed_in);
+    assert_eq!(auth_time(&kept).await, signed_in + 100);
+    let online = Tokens::of(&world.refresh(&online.refresh, &bound).await);
+    browser.open(&world, "/device").await.expect(200);
+    browser.submit(&world, "/sign-out", &[]).await.expect(200);
+    world.refresh(&online.refresh, &bound).await.expect_error(400, "invalid_grant");
+    world.refresh(&kept.refresh, &offline).await.expect(200);
+}
+
+/// IDP-08: it also ends when the session does so by itself, and no token outlives it.
+#[tokio::test]
+async fn a_session_ends_by_itself() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, "exchange.connect").await;
+    world.advance(12 * 3600 - 100);
+    let last = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    assert_eq!(last.expires_in, 100);
+    world.advance(100);
+    world.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
+}
+
+/// IDP-08: approved and signed out before anybody came for the tokens.
+#[tokio::test]
+async fn an_approval_may_end_with_the_browser_session() {
+    let world = World::new().await;
+    let (online, offline) = (world.begin("exchange.connect").await, world.begin(SCOPES).await);
+    let mut browser = world.browser().await;
+    browser.decide(&world, &online, "approve").await.expect(200);
+    browser.decide(&world, &offline, "approve").await.expect(200);
+    browser.open(&world, "/device").await.expect(200);
+    browser.submit(&world, "/sign-out", &[]).await.expect(200);
+    world.poll(&online, &Device::new()).await.expect_error(400, "access_denied");
+    world.poll(&offline, &Device::new()).await.expect(200);
+}
+
+/// The same key connects anew: its older connection is over, others are not.
+#[tokio::test]
+async fn a_key_has_one_connection() {
+    let world = World::new().await;
+    let (device, other) = (Device::new(), Device::new());
+    let old = world.connect(&device, SCOPES).await;
+    let others = world.connect(&other, SCOPES).await;
+    let new = world.connect(&device, SCOPES).await;
+    world.refresh(&old.refresh, &device).await.expect_error(400, "invalid_grant");
+    world.refresh(&new.refresh, &device).await.expect(200);
+    world.refresh(&others.refresh, &other).await.expect(200);
+}
+
+/// ERR-18: a member whose registration awaits approval may connect, and the exchange refuses; one who is
+/// switched off may not.
+#[tokio::test]
+async fn who_may_sign_in() {
+    let world = World::new().await;
+    world.browser_of("new").await;
+    let mut browser = Browser::default();
+    browser.open(&world, "/sign-in").await.expect(200);
+    let eve = [("username", "eve"), ("password", "right")];
+    browser.submit(&world, "/sign-in", &eve).await.expect(422);
+    // Switched off after signing in: the session is of no use any more.
+    let mut ada = world.browser().await;
+    let login = world.begin(SCOPES).await;
+    world.change("UPDATE member SET state = 'disabled' WHERE id = 'm-ada'").await;
+    let reply = ada.open(&world, "/device").await;
+    assert!(location(&reply).starts_with("/sign-in"));
+    let reply = ada.submit(&world, "/device/decision", &[("user_code", &login.user_code)]).await;
+    assert!(location(&reply).starts_with("/sign-in"));
+}
+
+/// The other profile has the same logins.
+#[tokio::test]
+async fn logins_of_the_other_profile() {
+    let world = World::with(&config(Profile::Rfc9449)).await;
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    let challenge = world.poll(&login, &device).await;
+    challenge.expect_error(400, "use_dpop_nonce");
+    // A challenge is no poll: the next one is not too fast.
+    let proof =
+        device.prove("POST", &format!("{ISSUER}/token"), world.now(), Some(challenge.header("dpop-nonce")));
+    let fields = [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+        ("device_code", login.device_code.as_str()),
+        ("client_id", "tool"),
+    ];
+    world.form("token", &fields, &[&proof]).await.expect_error(400, "authorization_pending");
+}

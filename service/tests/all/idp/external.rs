@@ -1,0 +1,348 @@
+//! Tokens of an OpenID provider elsewhere: its keys, and what happens while it cannot be reached.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use dpop_bound::{Pending, SystemRandom};
+use exchange_service::Environment;
+use exchange_service::config::{Config, External as Settings, Idp};
+use exchange_service::idp::external::{External, Fetch, FetchError, Fetching};
+use exchange_service::idp::tokens::{TokenClaims, TokenRefusal, Verifier as _};
+use exchange_service::time::{Clock as _, MovedClock};
+use serde_json::{Value, json};
+
+use exchange_service::idp::fetch::Network;
+
+use super::forge::{Key, hs256, jws};
+use super::world::NOW;
+
+const THEIRS: &str = "https://idp.example/realms/one";
+const JWKS: &str = "https://idp.example/realms/one/keys";
+
+/// Documents by their address, and how often somebody asked.
+#[derive(Debug, Default)]
+struct Table {
+    documents: Mutex<BTreeMap<String, String>>,
+    asked: AtomicUsize,
+}
+
+impl Fetch for Table {
+    fn fetch<'a>(&'a self, url: &'a str) -> Fetching<'a> {
+        Pending::later(async move {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            // Others get their turn while this one waits.
+            tokio::task::yield_now().await;
+            let document = self.documents.lock().unwrap().get(url).cloned();
+            document.map(String::into_bytes).ok_or_else(|| FetchError("nobody is there".to_owned()))
+        })
+    }
+}
+
+struct World {
+    clock: MovedClock,
+    table: Arc<Table>,
+    verifier: External,
+}
+
+impl World {
+    fn new(keys: &[Value]) -> Self {
+        Self::with(keys, Settings::default())
+    }
+
+    fn with(keys: &[Value], settings: Settings) -> Self {
+        let clock = MovedClock::standing(NOW);
+        let table = Arc::new(Table::default());
+        let idp = Idp { external: Some(settings), ..Idp::default() };
+        let config = Config { issuer: THEIRS.to_owned(), idp, ..Config::default() };
+        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
+        let verifier = External::new(&config, environment, Arc::clone(&table) as Arc<dyn Fetch>);
+        let world = Self { clock, table, verifier };
+        world.publish(keys);
+        world.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
+        world
+    }
+
+    fn publish(&self, keys: &[Value]) {
+        self.serve("/keys", &json!({ "keys": keys }));
+    }
+
+    fn serve(&self, path: &str, document: &Value) {
+        self.table.documents.lock().unwrap().insert(format!("{THEIRS}{path}"), document.to_string());
+    }
+
+    fn go_down(&self) {
+        self.table.documents.lock().unwrap().clear();
+    }
+
+    fn asked(&self) -> usize {
+        self.table.asked.load(Ordering::SeqCst)
+    }
+
+    fn advance(&self, seconds: u64) {
+        self.clock.advance(std::time::Duration::from_secs(seconds));
+    }
+
+    fn token(&self, key: &Key, algorithm: &str, kid: &str) -> String {
+        let now = self.clock.now().secs();
+        let claims = json!({
+            "iss": THEIRS, "sub": "m-ada", "aud": "exchange-gateway", "azp": "tool", "iat": now,
+            "exp": now + 300, "scope": "exchange.connect",
+            "cnf": { "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" },
+        });
+        let header = json!({ "typ": "at+jwt", "alg": algorithm, "kid": kid });
+        jws(&header, &claims, |message| key.sign(algorithm, message))
+    }
+
+    async fn verify(&self, token: &str) -> Result<TokenClaims, TokenRefusal> {
+        self.verifier.verify(token, self.clock.now()).await
+    }
+}
+
+/// Every algorithm that is taken, by a key of its type.
+#[tokio::test]
+async fn keys_of_every_kind() {
+    let (ec, rsa, ed) = (Key::p256(), Key::rsa(), Key::ed25519());
+    let world = World::new(&[
+        ec.jwk(&[("kid", "ec"), ("use", "sig")]),
+        rsa.jwk(&[("kid", "rsa")]),
+        rsa.jwk(&[("kid", "ps"), ("alg", "PS256")]),
+        ed.jwk(&[("kid", "ed"), ("alg", "EdDSA")]),
+    ]);
+    for (key, algorithm, kid) in [
+        (&ec, "ES256", "ec"),
+        (&rsa, "RS256", "rsa"),
+        (&rsa, "PS256", "rsa"),
+        (&rsa, "PS256", "ps"),
+        (&ed, "EdDSA", "ed"),
+    ] {
+        let found = world.verify(&world.token(key, algorithm, kid)).await;
+        let found = found.unwrap_or_else(|refusal| panic!("{algorithm} {kid}: {refusal}"));
+        assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
+        assert!(found.is_for("exchange-gateway") && found.jkt.is_some());
+    }
+    // One algorithm in another's place, by the same key or another.
+    for (key, algorithm, kid) in [(&rsa, "RS256", "ps"), (&ec, "ES256", "rsa"), (&rsa, "RS256", "ec")] {
+        let refused = world.verify(&world.token(key, algorithm, kid)).await;
+        assert_eq!(refused, Err(TokenRefusal::Algorithm), "{algorithm} {kid}");
+    }
+    let secret = rsa.public_bytes();
+    let header = json!({ "typ": "at+jwt", "alg": "HS256", "kid": "rsa" });
+    let swapped = jws(&header, &json!({}), |message| hs256(&secret, message));
+    assert_eq!(world.verify(&swapped).await, Err(TokenRefusal::Algorithm));
+    assert_eq!(world.asked(), 2);
+}
+
+/// Keys that are not for signatures, or too weak, or of another curve, are none.
+#[tokio::test]
+async fn keys_that_are_not_taken() {
+    let (ec, large) = (Key::p256(), Key::p384());
+    let mut short = Key::rsa().jwk(&[("kid", "short")]);
+    short["n"] = short["n"].as_str().unwrap()[..170].into();
+    let world = World::new(&[
+        ec.jwk(&[("kid", "enc"), ("use", "enc")]),
+        ec.jwk(&[("kid", "named"), ("alg", "ES384")]),
+        large.jwk(&[("kid", "large")]),
+        short,
+        json!({ "kty": "oct", "kid": "oct", "k": "c2VjcmV0" }),
+        json!({ "kty": "future", "kid": "future" }),
+        json!("no key"),
+        ec.jwk(&[("kid", "good")]),
+    ]);
+    for kid in ["enc", "named", "large", "short", "oct", "future"] {
+        assert_eq!(world.verify(&world.token(&ec, "ES256", kid)).await, Err(TokenRefusal::Key), "{kid}");
+    }
+    assert!(world.verify(&world.token(&ec, "ES256", "good")).await.is_ok());
+}
+
+/// IDP-02: the issuer is pinned, in its discovery document and in its tokens.
+#[tokio::test]
+async fn the_issuer_is_pinned() {
+    let key = Key::p256();
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let discovery = "/.well-known/openid-configuration";
+    let token = world.token(&key, "ES256", "ec");
+    for other in ["https://idp.example/realms/two", "https://idp.example/realms/one/", ""] {
+        world.serve(discovery, &json!({ "issuer": other, "jwks_uri": JWKS }));
+        assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable), "{other}");
+        world.advance(5);
+    }
+    world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": "http://idp.example/keys" }));
+    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    world.advance(5);
+    world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
+    assert!(world.verify(&token).await.is_ok());
+    let header = json!({ "typ": "at+jwt", "alg": "ES256", "kid": "ec" });
+    let now = world.clock.now().secs();
+    let claims = json!({
+        "iss": "https://idp.example/realms/two", "sub": "m", "azp": "tool", "iat": now, "exp": now + 1,
+    });
+    let foreign = jws(&header, &claims, |message| key.sign("ES256", message));
+    assert_eq!(world.verify(&foreign).await, Err(TokenRefusal::Issuer));
+}
+
+/// However many wait for keys, one asks.
+#[tokio::test]
+async fn one_request_for_all_who_wait() {
+    let key = Key::p256();
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let token = world.token(&key, "ES256", "ec");
+    let (a, b, c, d) =
+        tokio::join!(world.verify(&token), world.verify(&token), world.verify(&token), world.verify(&token));
+    for found in [a, b, c, d] {
+        assert!(found.is_ok());
+    }
+    assert_eq!(world.asked(), 2);
+    for _ in 0..100 {
+        assert!(world.verify(&token).await.is_ok());
+    }
+    assert_eq!(world.asked(), 2);
+}
+
+/// A key that the provider does not have is not asked for again and again.
+#[tokio::test]
+async fn forged_key_ids_do_not_turn_into_requests() {
+    let key = Key::p256();
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let forged = world.token(&key, "ES256", "x");
+    for _ in 0..10 {
+        assert_eq!(world.verify(&forged).await, Err(TokenRefusal::Key));
+    }
+    assert_eq!(world.asked(), 2);
+    // A minute long, whatever else is asked; another unknown one within five seconds is not asked for at all.
+    world.advance(59);
+    assert_eq!(world.verify(&forged).await, Err(TokenRefusal::Key));
+    assert_eq!(world.asked(), 2);
+    for number in 0..10 {
+        let other = world.token(&key, "ES256", &format!("x-{number}"));
+        assert_eq!(world.verify(&other).await, Err(TokenRefusal::Key));
+    }
+    assert_eq!(world.asked(), 4);
+    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
+    // One of those may have been published in between: it was not asked for, so it was not remembered.
+    world.publish(&[key.jwk(&[("kid", "x-9")])]);
+    world.advance(5);
+    assert!(world.verify(&world.token(&key, "ES256", "x-9")).await.is_ok());
+}
+
+/// A new key is found when a token comes with it, and one that was withdrawn is forgotten.
+#[tokio::test]
+async fn keys_are_renewed() {
+    let (old, new) = (Key::p256(), Key::p256());
+    let world = World::new(&[old.jwk(&[("kid", "old")])]);
+    assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
+    world.advance(5);
+    world.publish(&[new.jwk(&[("kid", "new")])]);
+    assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
+    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenRefusal::Key));
+    // Without any such token within ten minutes.
+    world.publish(&[old.jwk(&[("kid", "other")])]);
+    world.advance(600);
+    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenRefusal::Key));
+    assert_eq!(world.asked(), 6);
+}
+
+/// A9: while the provider cannot be reached, tokens of known keys are judged as always; about others nobody
+/// can tell.
+#[tokio::test]
+async fn an_outage() {
+    let (key, other) = (Key::p256(), Key::p256());
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    world.go_down();
+    let token = world.token(&key, "ES256", "ec");
+    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.asked(), 1);
+    let back = World::new(&[key.jwk(&[("kid", "ec")])]);
+    assert!(back.verify(&token).await.is_ok());
+    back.go_down();
+    back.advance(3600);
+    assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
+    let unknown = back.token(&other, "ES256", "new");
+    assert_eq!(back.verify(&unknown).await, Err(TokenRefusal::Unavailable));
+    // A token that nobody signed with a known key is refused all the same.
+    assert_eq!(back.verify(&back.token(&other, "ES256", "ec")).await, Err(TokenRefusal::Signature));
+    // After a day nobody knows whether the keys are still the provider's.
+    back.advance(86_400);
+    assert_eq!(back.verify(&back.token(&key, "ES256", "ec")).await, Err(TokenRefusal::Unavailable));
+    back.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
+    back.publish(&[key.jwk(&[("kid", "ec")])]);
+    back.advance(5);
+    assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
+}
+
+/// Documents that are none count as no answer.
+#[tokio::test]
+async fn documents_that_are_none() {
+    let key = Key::p256();
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    for (path, document) in [
+        ("/keys", json!("no keys")),
+        ("/keys", json!({ "keys": 1 })),
+        ("/.well-known/openid-configuration", json!([])),
+    ] {
+        world.serve(path, &document);
+        let refused = world.verify(&world.token(&key, "ES256", "ec")).await;
+        assert_eq!(refused, Err(TokenRefusal::Unavailable), "{document}");
+        world.advance(5);
+    }
+}
+
+/// A provider that knows no `at+jwt` may be configured so; then an id token is told by its audience.
+#[tokio::test]
+async fn token_types_are_configured() {
+    let key = Key::p256();
+    let keys = [key.jwk(&[("kid", "ec")])];
+    let settings = Settings { token_types: vec!["JWT".to_owned()], ..Settings::default() };
+    let (strict, plain) = (World::new(&keys), World::with(&keys, settings));
+    let token = plain.token(&key, "ES256", "ec");
+    assert_eq!(plain.verify(&token).await, Err(TokenRefusal::Type));
+    let header = json!({ "typ": "JWT", "alg": "ES256", "kid": "ec" });
+    let now = NOW.secs();
+    let claims = json!({
+        "iss": THEIRS, "sub": "m-ada", "aud": "tool", "azp": "tool", "iat": now, "exp": now + 9,
+    });
+    let id_token = jws(&header, &claims, |message| key.sign("ES256", message));
+    assert_eq!(strict.verify(&id_token).await, Err(TokenRefusal::Type));
+    assert!(!plain.verify(&id_token).await.unwrap().is_for("exchange-gateway"));
+}
+
+/// Documents come over the network within bounds, and from the address that was asked for.
+#[tokio::test]
+async fn documents_over_the_network() {
+    use axum::response::Redirect;
+    use axum::routing::get;
+    let app = axum::Router::new()
+        .route("/keys", get(async || "{}"))
+        .route("/large", get(async || "x".repeat((256 << 10) + 1)))
+        .route("/moved", get(async || Redirect::temporary("/keys")))
+        .route("/slow", get(std::future::pending::<String>));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move { axum::serve(listener, app).await });
+    let patient = Network::new(std::time::Duration::from_secs(60)).unwrap();
+    assert_eq!(patient.fetch(&format!("{origin}/keys")).await, Ok(b"{}".to_vec()));
+    for path in ["large", "moved", "missing"] {
+        let answer = patient.fetch(&format!("{origin}/{path}")).await;
+        assert!(answer.is_err(), "{path}");
+    }
+    assert!(patient.fetch("http://127.0.0.1:1/").await.is_err());
+    let hasty = Network::new(std::time::Duration::from_millis(20)).unwrap();
+    assert!(hasty.fetch(&format!("{origin}/slow")).await.is_err());
+    server.abort();
+}
+
+/// The configuration says who judges tokens.
+#[tokio::test]
+async fn who_judges_tokens() {
+    let own = super::world::World::new().await;
+    let device = super::world::Device::new();
+    let tokens = own.connect(&device, super::world::SCOPES).await;
+    let verifier = exchange_service::idp::verifier(&own.provider).unwrap();
+    assert!(verifier.verify(&tokens.access, own.now()).await.is_ok());
+    let mut config = own.provider.config().clone();
+    config.idp.external = Some(Settings::default());
+    let other = super::world::World::with(&config).await;
+    let verifier = exchange_service::idp::verifier(&other.provider).unwrap();
+    assert!(format!("{verifier:?}").starts_with("External"));
+}

@@ -1,0 +1,199 @@
+//! Refresh against a model of it: any interleaving of refreshes, lost answers, reuse, other keys and clients,
+//! revocation, disconnects and time.
+
+use exchange_service::idp::{Actor, disconnect_client};
+use exchange_service::ids::{ClientId, MemberId};
+use exchange_service::store::StoreError;
+use exchange_service::time::Moment;
+use proptest::prelude::*;
+
+use super::world::{Device, Reply, SCOPES, Tokens, World};
+
+const DAY: i64 = 86_400_000;
+
+/// What somebody does. Tokens are counted from the youngest, over everything that was ever answered: a lost
+/// answer is one whose predecessor is used again.
+#[derive(Clone, Debug)]
+enum Step {
+    Connect,
+    Refresh { connection: usize, token: usize, by: By },
+    Revoke { connection: usize, token: usize, by: By },
+    Both { connection: usize, token: usize },
+    Disconnect,
+    Wait { hours: u64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Owner,
+    OtherKey,
+    OtherClient,
+}
+
+/// A connection as it should be.
+struct Connection {
+    device: usize,
+    /// All its tokens, in their order; the last is the current one.
+    tokens: Vec<String>,
+    created_at: Moment,
+    used_at: Moment,
+    ended: bool,
+}
+
+/// What a refresh should come to.
+#[derive(Debug, PartialEq, Eq)]
+enum Expected {
+    New,
+    Same(String),
+    Refused,
+}
+
+impl Connection {
+    fn refresh(&mut self, token: usize, by: By, now: Moment) -> Expected {
+        if by != By::Owner || self.ended {
+            return Expected::Refused;
+        }
+        let unused = now.millis() - self.used_at.millis() >= 30 * DAY;
+        let longest = now.millis() - self.created_at.millis() >= 90 * DAY;
+        let current = self.tokens.len() - 1;
+        if unused || longest || token + 1 < current {
+            self.ended = true;
+            return Expected::Refused;
+        }
+        self.used_at = now;
+        if token == current { Expected::New } else { Expected::Same(self.tokens[current].clone()) }
+    }
+}
+
+struct Model {
+    world: World,
+    devices: [Device; 2],
+    thief: Device,
+    connections: Vec<Connection>,
+}
+
+impl Model {
+    async fn new() -> Self {
+        let devices = [Device::new(), Device::new()];
+        let mut model =
+            Self { world: World::new().await, devices, thief: Device::new(), connections: Vec::new() };
+        model.connect().await;
+        model
+    }
+
+    async fn connect(&mut self) {
+        // The devices take turns, so that some connections are replaced and others are not.
+        let device = self.connections.len() % 2;
+        let tokens = self.world.connect(&self.devices[device], SCOPES).await;
+        for other in self.connections.iter_mut().filter(|other| other.device == device) {
+            other.ended = true;
+        }
+        let now = self.world.now();
+        let tokens = vec![tokens.refresh];
+        self.connections.push(Connection { device, tokens, created_at: now, used_at: now, ended: false });
+    }
+
+    /// The connection and the token that a step means.
+    fn pick(&self, connection: usize, token: usize) -> (usize, usize, String) {
+        let at = self.connections.len() - 1 - connection % self.connections.len();
+        let tokens = &self.connections[at].tokens;
+        let token = tokens.len() - 1 - token % tokens.len();
+        (at, token, tokens[token].clone())
+    }
+
+    fn device(&self, at: usize, by: By) -> &Device {
+        if by == By::OtherKey { &self.thief } else { &self.devices[self.connections[at].device] }
+    }
+
+    fn judge(&mut self, at: usize, expected: &Expected, reply: &Reply) {
+        match expected {
+            Expected::Refused => reply.expect_error(400, "invalid_grant"),
+            Expected::Same(token) => assert_eq!(&Tokens::of(reply).refresh, token),
+            Expected::New => {
+                let token = Tokens::of(reply).refresh;
+                let all = self.connections.iter().flat_map(|connection| &connection.tokens);
+                assert!(all.clone().all(|other| *other != token), "a token came twice");
+                self.connections[at].tokens.push(token);
+            }
+        }
+    }
+
+    async fn step(&mut self, step: Step) {
+        match step {
+            Step::Connect => self.connect().await,
+            Step::Wait { hours } => self.world.advance(hours * 3600),
+            Step::Refresh { connection, token, by } => {
+                let (at, token, text) = self.pick(connection, token);
+                let client = if by == By::OtherClient { "other" } else { "tool" };
+                let reply = self.world.refresh_as(client, &text, self.device(at, by), &[]).await;
+                let expected = self.connections[at].refresh(token, by, self.world.now());
+                self.judge(at, &expected, &reply);
+            }
+            Step::Both { connection, token } => {
+                let (at, token, text) = self.pick(connection, token);
+                let (device, now) = (self.device(at, By::Owner), self.world.now());
+                let (one, other) =
+                    tokio::join!(self.world.refresh(&text, device), self.world.refresh(&text, device));
+                let expected = self.connections[at].refresh(token, By::Owner, now);
+                self.judge(at, &expected, &one);
+                // The second of the two repeats what the first did.
+                let expected = self.connections[at].refresh(token, By::Owner, now);
+                self.judge(at, &expected, &other);
+            }
+            Step::Revoke { connection, token, by } => {
+                let (at, _, text) = self.pick(connection, token);
+                let client = if by == By::OtherClient { "other" } else { "tool" };
+                let reply = self.world.revoke_as(client, &text, self.device(at, by)).await;
+                if by == By::Owner {
+                    assert_eq!(reply.status, 200, "{}", reply.body);
+                    self.connections[at].ended = true;
+                } else {
+                    reply.expect_error(400, "invalid_grant");
+                }
+            }
+            Step::Disconnect => {
+                let now = self.world.now();
+                let work = move |database: &rusqlite::Connection| {
+                    let (client, member) = (ClientId::new("tool"), MemberId::new("m-ada"));
+                    disconnect_client(database, Actor::Administrator("root"), &client, &member, now)
+                };
+                self.world.store.write::<_, StoreError, _>(work).await.unwrap();
+                self.connections.iter_mut().for_each(|connection| connection.ended = true);
+            }
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let by = || prop_oneof![6 => Just(By::Owner), 1 => Just(By::OtherKey), 1 => Just(By::OtherClient)];
+    // Mostly the youngest connection and its youngest tokens.
+    let connection = || prop_oneof![4 => Just(0_usize), 1 => 0..3_usize];
+    let token = || prop_oneof![6 => Just(0_usize), 3 => Just(1), 1 => 2..4_usize];
+    let step = prop_oneof![
+        12 => (connection(), token(), by())
+            .prop_map(|(connection, token, by)| Step::Refresh { connection, token, by }),
+        3 => (connection(), token()).prop_map(|(connection, token)| Step::Both { connection, token }),
+        1 => (connection(), token(), by())
+            .prop_map(|(connection, token, by)| Step::Revoke { connection, token, by }),
+        2 => Just(Step::Connect),
+        1 => Just(Step::Disconnect),
+        3 => prop_oneof![0..48_u64, 24 * 25..24 * 31_u64].prop_map(|hours| Step::Wait { hours }),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// IDP-19 to IDP-22, LIM-08; list G
+    #[test]
+    fn any_interleaving_is_as_the_model_says(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut model = Model::new().await;
+            for step in steps {
+                model.step(step).await;
+            }
+        });
+    }
+}

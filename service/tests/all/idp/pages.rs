@@ -1,0 +1,273 @@
+//! The pages: sign-in, the device page, consent.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Request;
+use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
+
+use exchange_service::config::{Config, Profile};
+
+use super::world::{Browser, Device, Reply, SCOPES, World, config, encode, location};
+
+/// List F: consent cannot be framed, and no page runs a script, is kept, or tells where somebody was.
+#[track_caller]
+fn has_strict_headers(reply: &Reply) {
+    let policy = reply.header("content-security-policy");
+    for part in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("script") && !policy.contains("unsafe"), "{policy}");
+    for (name, value) in [
+        ("x-frame-options", "DENY"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cache-control", "no-store"),
+        ("content-type", "text/html; charset=utf-8"),
+    ] {
+        assert_eq!(reply.header(name), value, "{name}");
+    }
+    let html = &reply.body;
+    assert!(html.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{html}");
+    assert!(!html.contains("<script") && !html.contains(" style=") && !html.contains("onclick"));
+    // Every field that a person fills in has a label.
+    for (at, _) in html.match_indices("<input id=\"") {
+        let id = html[at + 11..].split('"').next().unwrap();
+        assert!(html.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
+    }
+}
+
+/// WEB-01: the page asks to sign in first and then goes on to where it was asked for.
+#[tokio::test]
+async fn the_device_page_is_for_members() {
+    let world = World::new().await;
+    let mut browser = Browser::default();
+    let reply = browser.open(&world, "/device?user_code=WDJB-MJHT").await;
+    let to = location(&reply).to_owned();
+    assert_eq!(to, "/sign-in?next=%2Fdevice%3Fuser%5Fcode%3DWDJB%2DMJHT");
+    let page = browser.open(&world, &to).await.expect(200);
+    has_strict_headers(&page);
+    assert!(page.body.contains(r#"name="next" value="/device?user_code=WDJB-MJHT""#));
+    let next = "/device?user_code=WDJB-MJHT";
+    let fields = [("username", "ADA"), ("password", "right"), ("next", next)];
+    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    assert_eq!(location(&reply), next);
+    let page = browser.open(&world, next).await.expect(200);
+    has_strict_headers(&page);
+    assert!(page.body.contains("Ada &lt;b&gt;") && !page.body.contains("Ada <b>"));
+    assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/device");
+}
+
+/// WEB-02; list F: a code that comes with the address still shows code, warning and consent.
+#[tokio::test]
+async fn a_prefilled_code_is_no_consent() {
+    let world = World::new().await;
+    let login = world.begin(SCOPES).await;
+    let mut browser = world.browser().await;
+    let page = browser.open(&world, &format!("/device?user_code={}", login.user_code)).await.expect(200);
+    assert!(page.body.contains(&format!(r#"value="{}""#, login.user_code)));
+    assert!(page.body.contains("class=\"warning\"") && !page.body.contains("/device/decision"));
+    let consent = browser.submit(&world, "/device", &[("user_code", &login.user_code)]).await.expect(200);
+    assert!(consent.body.contains("class=\"warning\"") && consent.body.contains(&login.user_code));
+    let page = browser.open(&world, "/device?user_code=%22%3E%3Cscript%3E").await.expect(200);
+    has_strict_headers(&page);
+    assert!(!page.body.contains("script"));
+}
+
+/// WEB-03: one line per capability, on every login, with yes and no.
+#[tokio::test]
+async fn consent_has_one_line_per_capability() {
+    let world = World::new().await;
+    let mut browser = world.browser().await;
+    for _ in 0..2 {
+        let login = world.begin(SCOPES).await;
+        let page = browser.type_code(&world, &login.user_code).await.expect(200);
+        has_strict_headers(&page);
+        assert_eq!(page.body.matches("<li>").count(), 2);
+        assert!(page.body.contains("<li>See your warehouse stock</li>"));
+        assert!(page.body.contains("<li>Connect to the exchange"));
+        assert!(page.body.contains("Connect Stock &amp; Tool?"));
+        assert!(page.body.contains("90 days at most"));
+        for decision in ["approve", "decline"] {
+            assert!(page.body.contains(&format!(r#"name="decision" value="{decision}""#)));
+        }
+        browser.decide(&world, &login, "approve").await.expect(200);
+    }
+    let login = world.begin("exchange.connect").await;
+    let page = browser.type_code(&world, &login.user_code).await.expect(200);
+    assert!(page.body.contains("until you sign out here"));
+    let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+    has_strict_headers(&page);
+    browser.type_code(&world, "BBBB").await.expect(404);
+}
+
+/// List F: consent is bound to the session: nobody decides with another's token, or from another site.
+#[tokio::test]
+async fn consent_cannot_be_forged() {
+    let world = World::new().await;
+    let login = world.begin(SCOPES).await;
+    let (mut ada, mut bob) = (world.browser().await, world.browser_of("bob").await);
+    bob.open(&world, "/device").await.expect(200);
+    ada.open(&world, "/device").await.expect(200);
+    let fields = [("user_code", login.user_code.as_str()), ("decision", "approve")];
+    let (right, csrf) = (ada.csrf.clone(), bob.csrf.clone());
+    for wrong in ["", "x", csrf.as_str()] {
+        ada.csrf = wrong.to_owned();
+        let refused = ada.submit(&world, "/device/decision", &fields).await.expect(403);
+        has_strict_headers(&refused);
+        ada.csrf = wrong.to_owned();
+        ada.submit(&world, "/device", &fields[..1]).await.expect(403);
+        ada.csrf = wrong.to_owned();
+        ada.submit(&world, "/sign-out", &[]).await.expect(403);
+    }
+    // The right token, sent by another site's page.
+    for site in ["cross-site", "same-site"] {
+        let cookies: Vec<_> = ada.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = Request::post("/device/decision")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(COOKIE, cookies.join("; "))
+            .header("sec-fetch-site", site)
+            .body(Body::from(encode(&[&[("csrf", right.as_str())], &fields[..]].concat())))
+            .unwrap();
+        world.send(request).await.expect(403);
+    }
+    // A decision that is none.
+    ada.csrf.clone_from(&right);
+    ada.submit(&world, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
+    world.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
+    ada.csrf = right;
+    ada.submit(&world, "/device/decision", &fields).await.expect(200);
+}
+
+/// Nobody is signed in by somebody else's form, and a session's secret is new with each sign-in.
+#[tokio::test]
+async fn signing_in_cannot_be_forged() {
+    let world = World::new().await;
+    let fields = [("username", "ada"), ("password", "right")];
+    let mut browser = Browser::default();
+    browser.submit(&world, "/sign-in", &fields).await.expect(403);
+    browser.open(&world, "/sign-in").await.expect(200);
+    let (csrf, form) = (browser.csrf.clone(), browser.cookies["form"].clone());
+    let mut other = Browser { csrf: csrf.clone(), ..Browser::default() };
+    other.submit(&world, "/sign-in", &fields).await.expect(403);
+    browser.csrf = csrf;
+    // A secret that somebody planted does not become the session's.
+    browser.cookies.insert("session".to_owned(), form.clone());
+    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    assert_eq!(location(&reply), "/device");
+    assert_ne!(browser.cookies["session"], form);
+    let cookies: Vec<_> =
+        reply.headers.get_all(SET_COOKIE).iter().map(|line| line.to_str().unwrap()).collect();
+    assert!(cookies[0].ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{}", cookies[0].len());
+    assert!(!browser.cookies.contains_key("form"));
+}
+
+/// A wrong name and a wrong password look alike; both are limited, by address and by account.
+#[tokio::test]
+async fn passwords_cannot_be_guessed() {
+    let world = World::new().await;
+    let mut browser = Browser::default();
+    browser.open(&world, "/sign-in").await.expect(200);
+    let mut pages = Vec::new();
+    for (username, password) in [("ada", "not-it"), ("nobody", "right"), ("eve", "right")] {
+        let fields = [("username", username), ("password", password)];
+        let page = browser.submit(&world, "/sign-in", &fields).await.expect(422);
+        has_strict_headers(&page);
+        assert!(!page.body.contains(&format!("value=\"{password}")));
+        pages.push(page.body.replace(&format!("value=\"{username}\""), ""));
+    }
+    assert_eq!(pages[0], pages[1]);
+    assert_eq!(pages[0], pages[2]);
+    // Ten of one account, from wherever; the first was above.
+    for number in 0..9 {
+        browser.address = format!("198.51.100.{number}").parse().unwrap();
+        let fields = [("username", " ADA "), ("password", "wrong")];
+        browser.submit(&world, "/sign-in", &fields).await.expect(422);
+    }
+    let fields = [("username", "ada"), ("password", "right")];
+    let refused = browser.submit(&world, "/sign-in", &fields).await.expect(429);
+    assert_eq!(refused.header("retry-after"), "60");
+    // Twenty of one address, for whichever account.
+    browser.address = "203.0.113.1".parse().unwrap();
+    for number in 0..20 {
+        let name = format!("name-{number}");
+        browser.submit(&world, "/sign-in", &[("username", &name), ("password", "x")]).await.expect(422);
+    }
+    let fields = [("username", "bob"), ("password", "right")];
+    browser.submit(&world, "/sign-in", &fields).await.expect(429);
+    world.clock.advance(Duration::from_secs(60));
+    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    assert_eq!(location(&reply), "/device");
+}
+
+/// A session ends by signing out and by itself; a cookie that stands there twice is none.
+#[tokio::test]
+async fn sessions_end() {
+    let world = World::new().await;
+    let mut browser = world.browser().await;
+    browser.open(&world, "/device").await.expect(200);
+    let cookies: BTreeMap<_, _> = browser.cookies.clone();
+    let value = cookies["session"].clone();
+    let twice = Request::get("/device")
+        .header(COOKIE, format!("session={value}; session={value}"))
+        .body(Body::empty())
+        .unwrap();
+    assert!(location(&world.send(twice).await).starts_with("/sign-in"));
+    let page = browser.submit(&world, "/sign-out", &[]).await.expect(200);
+    has_strict_headers(&page);
+    assert!(browser.cookies.is_empty());
+    browser.cookies = cookies;
+    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+
+    let mut browser = world.browser().await;
+    world.advance(12 * 3600 - 1);
+    browser.open(&world, "/device").await.expect(200);
+    world.advance(1);
+    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+}
+
+/// Cookies are for TLS and for this host alone, but on this machine.
+#[tokio::test]
+async fn cookies_are_for_tls() {
+    let issuer = "https://idp.example/idp".to_owned();
+    let config = Config { issuer, ..config(Profile::Keycloak) };
+    let world = World::with(&config).await;
+    let mut browser = Browser::default();
+    browser.open(&world, "/sign-in").await.expect(200);
+    let fields = [("username", "ada"), ("password", "right")];
+    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    let cookie = reply.headers.get(SET_COOKIE).unwrap().to_str().unwrap();
+    assert!(cookie.starts_with("__Host-session=") && cookie.ends_with("; SameSite=Lax; Secure"));
+    browser.open(&world, "/device").await.expect(200);
+    // The same secret by the name that it would have without TLS is none.
+    let secret = browser.cookies.remove("__Host-session").unwrap();
+    browser.cookies.insert("session".to_owned(), secret);
+    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+}
+
+/// What is no page is kept by nobody, either.
+#[tokio::test]
+async fn broken_forms() {
+    let world = World::new().await;
+    let mut browser = world.browser().await;
+    let twice = [("user_code", "WDJB-MJHT"), ("user_code", "WDJB-MJHT")];
+    browser.open(&world, "/device").await.expect(200);
+    let refused = browser.submit(&world, "/device", &twice).await;
+    let redirect = world.get("/device").await;
+    for (reply, status) in [(&refused, 422), (&redirect, 303)] {
+        assert_eq!(reply.status, status, "{}", reply.body);
+        assert_eq!(reply.header("cache-control"), "no-store");
+        assert_eq!(reply.header("referrer-policy"), "no-referrer");
+        assert_eq!(reply.header("x-content-type-options"), "nosniff");
+    }
+}
+
+#[tokio::test]
+async fn the_style_is_a_file_of_its_own() {
+    let world = World::new().await;
+    let style = world.get("/style.css").await.expect(200);
+    assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
+    assert!(style.body.contains(":focus-visible"));
+    assert_eq!(location(&world.get("/").await), "/device");
+}

@@ -1,0 +1,188 @@
+//! Proofs at the token and the revocation endpoint, in both profiles.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use exchange_service::config::Profile;
+use exchange_service::idp::REFRESH_GRANT;
+use exchange_service::peer::Peer;
+use http::Request;
+use http::header::CONTENT_TYPE;
+
+use super::world::{Device, ISSUER, Reply, SCOPES, Tokens, World, config, encode};
+
+const TOKEN: &str = "http://127.0.0.1:8080/idp/token";
+
+async fn refresh(world: &World, token: &str, proofs: &[&str]) -> Reply {
+    let fields = [("grant_type", REFRESH_GRANT), ("refresh_token", token), ("client_id", "tool")];
+    world.form("token", &fields, proofs).await
+}
+
+/// ERR-48, ERR-49, LIM-11, IDP-22: whatever is wrong with the proof, the refresh token is neither judged nor
+/// spent.
+#[tokio::test]
+async fn what_is_wrong_with_a_proof() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let now = world.now();
+    let at = |offset: i64| {
+        let by = Duration::from_secs(offset.unsigned_abs());
+        let at = if offset < 0 { now.minus(by) } else { now.plus(by) };
+        device.prove("POST", TOKEN, at, None)
+    };
+    let check = async |proofs: &[&str], expect: &str| {
+        let reply = refresh(&world, &tokens.refresh, proofs).await;
+        reply.expect_error(400, expect);
+        let said = reply.json()["error_description"].as_str().unwrap().to_owned();
+        assert!(said.starts_with("DPoP: "), "{said}");
+        assert_eq!(reply.header("dpop-nonce"), "");
+    };
+    check(&[], "invalid_dpop_proof").await;
+    check(&[&at(0), &at(0)], "invalid_dpop_proof").await;
+    check(&["a.b.c"], "invalid_dpop_proof").await;
+    check(&[&device.prove("GET", TOKEN, now, None)], "invalid_dpop_proof").await;
+    for url in [
+        "http://127.0.0.1:8080/idp/revoke",
+        "http://127.0.0.1:8080/idp/token/",
+        "http://localhost:8080/idp/token",
+        "https://127.0.0.1:8080/idp/token",
+    ] {
+        check(&[&device.prove("POST", url, now, None)], "invalid_dpop_proof").await;
+    }
+    // The clock here stands a quarter of a second behind the full second.
+    check(&[&at(-25)], "invalid_request").await;
+    check(&[&at(16)], "invalid_request").await;
+    check(&[&at(-3600)], "invalid_request").await;
+    // Nothing was used up by them.
+    let tokens = Tokens::of(&refresh(&world, &tokens.refresh, &[&at(-24)]).await);
+    Tokens::of(&refresh(&world, &tokens.refresh, &[&at(15)]).await);
+}
+
+/// LIM-11, A40: −25 s and +15 s exactly.
+#[tokio::test]
+async fn the_window_of_proofs() {
+    for (offset, expect) in [(-26, 400), (-25, 200), (0, 200), (15, 200), (16, 400)] {
+        let world = World::new().await;
+        // On the full second.
+        world.clock.advance(Duration::from_millis(750));
+        let device = Device::new();
+        let tokens = world.connect(&device, SCOPES).await;
+        let by = Duration::from_secs(i64::unsigned_abs(offset));
+        let at = if offset < 0 { world.now().minus(by) } else { world.now().plus(by) };
+        let reply = refresh(&world, &tokens.refresh, &[&device.prove("POST", TOKEN, at, None)]).await;
+        assert_eq!(reply.status, expect, "{offset}: {}", reply.body);
+    }
+}
+
+/// IDP-22: a proof is judged before the grant, so a reused token with a bad proof ends nothing.
+#[tokio::test]
+async fn the_proof_comes_before_the_grant() {
+    let world = World::new().await;
+    let device = Device::new();
+    let first = world.connect(&device, SCOPES).await;
+    let second = Tokens::of(&world.refresh(&first.refresh, &device).await);
+    let third = Tokens::of(&world.refresh(&second.refresh, &device).await);
+    refresh(&world, &first.refresh, &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&world, "no token at all", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
+    let late = device.prove("POST", TOKEN, world.now().minus(Duration::from_secs(60)), None);
+    refresh(&world, &first.refresh, &[&late]).await.expect_error(400, "invalid_request");
+    world.refresh(&third.refresh, &device).await.expect(200);
+}
+
+/// DPP-03: a proof is used once.
+#[tokio::test]
+async fn a_proof_is_used_once() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let proof = device.proof(world.now());
+    let next = Tokens::of(&refresh(&world, &tokens.refresh, &[&proof]).await);
+    refresh(&world, &next.refresh, &[&proof]).await.expect_error(400, "invalid_dpop_proof");
+    world.refresh(&next.refresh, &device).await.expect(200);
+}
+
+/// IDP-23: the revocation endpoint wants a proof of its own.
+#[tokio::test]
+async fn revocation_wants_a_proof() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let fields = [("token", tokens.refresh.as_str()), ("client_id", "tool")];
+    world.form("revoke", &fields, &[]).await.expect_error(400, "invalid_dpop_proof");
+    let elsewhere = device.proof(world.now());
+    world.form("revoke", &fields, &[&elsewhere]).await.expect_error(400, "invalid_dpop_proof");
+    let nameless = [("token", tokens.refresh.as_str())];
+    world.form("revoke", &nameless, &[]).await.expect_error(400, "invalid_request");
+    world.refresh(&tokens.refresh, &device).await.expect(200);
+}
+
+/// DPP-17, ERR-50: the other profile asks for a nonce, and has one error for every bad proof.
+#[tokio::test]
+async fn nonces_of_the_other_profile() {
+    let world = World::with(&config(Profile::Rfc9449)).await;
+    let device = Device::new();
+    let prove = |nonce: &str, at| device.prove("POST", TOKEN, at, (!nonce.is_empty()).then_some(nonce));
+    let now = world.now();
+    let challenge = refresh(&world, "x.y", &[&prove("", now)]).await;
+    challenge.expect_error(400, "use_dpop_nonce");
+    let nonce = challenge.header("dpop-nonce").to_owned();
+    refresh(&world, "x.y", &[&prove("AAAAAAAAAAAAAAAAAAAAAA", now)])
+        .await
+        .expect_error(400, "use_dpop_nonce");
+    let right = refresh(&world, "x.y", &[&prove(&nonce, now)]).await;
+    right.expect_error(400, "invalid_grant");
+    assert_eq!(right.header("dpop-nonce"), nonce);
+    // A wrong claim is challenged first; bad form is not.
+    let late = now.minus(Duration::from_secs(60));
+    refresh(&world, "x.y", &[&prove("", late)]).await.expect_error(400, "use_dpop_nonce");
+    refresh(&world, "x.y", &[&prove(&nonce, late)]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&world, "x.y", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&world, "x.y", &[]).await.expect_error(400, "invalid_dpop_proof");
+    // Two windows of five minutes later it is foreign.
+    world.advance(600);
+    let stale = refresh(&world, "x.y", &[&prove(&nonce, world.now())]).await;
+    stale.expect_error(400, "use_dpop_nonce");
+    assert_ne!(stale.header("dpop-nonce"), nonce);
+    let revoked = world
+        .form(
+            "revoke",
+            &[("token", "x.y"), ("client_id", "tool")],
+            &[&device.prove(
+                "POST",
+                &format!("{ISSUER}/revoke"),
+                world.now(),
+                Some(stale.header("dpop-nonce")),
+            )],
+        )
+        .await;
+    assert_ne!(revoked.expect(200).header("dpop-nonce"), "");
+}
+
+/// DPP-19: room for proofs is a source's and a client's, so that new keys for every request are no way to
+/// take everybody's.
+#[tokio::test]
+async fn room_for_proofs_is_bounded() {
+    let world = World::new().await;
+    let send = async |address: &str, client: &str| {
+        let fields = [("grant_type", REFRESH_GRANT), ("refresh_token", "x.y"), ("client_id", client)];
+        let request = Request::post("/idp/token")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header("DPoP", Device::new().proof(world.now()))
+            .extension(Peer(address.parse().unwrap()))
+            .body(Body::from(encode(&fields)))
+            .unwrap();
+        world.send(request).await
+    };
+    for _ in 0..600 {
+        send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
+    }
+    let refused = send("2001:db8::2", "tool").await;
+    refused.expect_error(429, "temporarily_unavailable");
+    // The proofs count until 25 s after their second, of which a quarter is over.
+    assert_eq!(refused.header("retry-after"), "25");
+    send("2001:db8::2", "other").await.expect_error(400, "invalid_grant");
+    send("2001:db8:0:1::1", "tool").await.expect_error(400, "invalid_grant");
+    world.advance(25);
+    send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
+}

@@ -1,0 +1,361 @@
+//! Refresh and revocation; list G.
+
+use exchange_service::idp::tokens::Verifier as _;
+use exchange_service::idp::{Actor, Disconnected, disconnect_client, disconnect_installation};
+use exchange_service::ids::{ClientId, InstallationId, MemberId};
+use exchange_service::registry;
+use exchange_service::store::StoreError;
+use exchange_service::time::MovedClock;
+
+use super::world::{Device, NOW, SCOPES, Tokens, World};
+
+const DAY: u64 = 86_400;
+
+/// IDP-19: every refresh brings new tokens with the same scopes.
+#[tokio::test]
+async fn a_refresh_brings_new_tokens() {
+    let world = World::new().await;
+    let device = Device::new();
+    let first = world.connect(&device, SCOPES).await;
+    world.advance(290);
+    let reply = world.refresh(&first.refresh, &device).await.expect(200);
+    assert_eq!(reply.json()["token_type"], "DPoP");
+    assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read offline_access");
+    let second = Tokens::of(&reply);
+    assert!(second.access != first.access && second.refresh != first.refresh);
+    let claims = world.provider.verify(&second.access, world.now()).await.unwrap();
+    assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
+    // The sign-in stays the one that it was.
+    assert_eq!(claims.auth_time.secs(), NOW.secs());
+}
+
+/// IDP-20, list G: another key neither uses nor ends the connection.
+#[tokio::test]
+async fn another_key_is_refused() {
+    let world = World::new().await;
+    let (device, thief) = (Device::new(), Device::new());
+    let tokens = world.connect(&device, SCOPES).await;
+    let next = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    for token in [&tokens.refresh, &next.refresh] {
+        world.refresh(token, &thief).await.expect_error(400, "invalid_grant");
+        world.revoke(token, &thief).await.expect_error(400, "invalid_grant");
+    }
+    world.refresh(&next.refresh, &device).await.expect(200);
+}
+
+/// List G: another client.
+#[tokio::test]
+async fn another_client_is_refused() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let refused = world.refresh_as("other", &tokens.refresh, &device, &[]).await;
+    refused.expect_error(400, "invalid_grant");
+    world.refresh_as("nobody", &tokens.refresh, &device, &[]).await.expect_error(400, "invalid_client");
+    world.refresh(&tokens.refresh, &device).await.expect(200);
+}
+
+/// List G: two parallel refreshes get the same successor, so it does not matter whose answer is kept.
+#[tokio::test]
+async fn parallel_refreshes_agree() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let (one, other) =
+        tokio::join!(world.refresh(&tokens.refresh, &device), world.refresh(&tokens.refresh, &device));
+    let (one, other) = (Tokens::of(&one), Tokens::of(&other));
+    assert_eq!(one.refresh, other.refresh);
+    assert_ne!(one.access, other.access);
+    world.refresh(&other.refresh, &device).await.expect(200);
+}
+
+/// List G: a retry after a lost answer, however long after and however often.
+#[tokio::test]
+async fn a_lost_answer_is_asked_for_again() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let lost = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    for _ in 0..3 {
+        world.advance(DAY);
+        let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+        assert_eq!(again.refresh, lost.refresh);
+    }
+    let next = Tokens::of(&world.refresh(&lost.refresh, &device).await);
+    world.refresh(&next.refresh, &device).await.expect(200);
+}
+
+/// List G: reuse after the successor was used ends the connection, for the thief and for the owner, and its
+/// member is told.
+#[tokio::test]
+async fn reuse_ends_the_connection() {
+    let world = World::new().await;
+    let device = Device::new();
+    let first = world.connect(&device, SCOPES).await;
+    let second = Tokens::of(&world.refresh(&first.refresh, &device).await);
+    let third = Tokens::of(&world.refresh(&second.refresh, &device).await);
+    world.refresh(&first.refresh, &device).await.expect_error(400, "invalid_grant");
+    for token in [&second.refresh, &third.refresh] {
+        world.refresh(token, &device).await.expect_error(400, "invalid_grant");
+    }
+    assert_eq!(world.count("SELECT count(*) FROM notice WHERE kind = 'connection-reused'").await, 1);
+    assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'reused'").await, 1);
+}
+
+/// List G: scope widening; nothing is spent. Less may be asked for, and comes back with the next refresh.
+#[tokio::test]
+async fn scopes_never_widen() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, "exchange.connect exchange.stock.read").await;
+    for wider in ["exchange.connect exchange.blueprints.read", "exchange.connect offline_access"] {
+        let refused = world.refresh_as("tool", &tokens.refresh, &device, &[("scope", wider)]).await;
+        refused.expect_error(400, "invalid_scope");
+    }
+    let narrow = [("scope", "exchange.connect")];
+    let reply = world.refresh_as("tool", &tokens.refresh, &device, &narrow).await.expect(200);
+    assert_eq!(reply.json()["scope"], "exchange.connect");
+    let reply = world.refresh(&Tokens::of(&reply).refresh, &device).await.expect(200);
+    assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read");
+}
+
+/// IDP-21, LIM-08, ERR-47, list G: 30 days without use.
+#[tokio::test]
+async fn an_unused_connection_ends_after_30_days() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    world.advance(30 * DAY - 1);
+    let tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    world.advance(30 * DAY);
+    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+    assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'unused'").await, 1);
+}
+
+/// IDP-21, LIM-08, list G: 90 days at most, and no token beyond.
+#[tokio::test]
+async fn a_connection_ends_after_90_days() {
+    let world = World::new().await;
+    let device = Device::new();
+    let mut tokens = world.connect(&device, SCOPES).await;
+    for _ in 0..4 {
+        world.advance(20 * DAY);
+        tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    }
+    world.advance(10 * DAY - 60);
+    tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    assert_eq!(tokens.expires_in, 60);
+    world.advance(60);
+    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+    assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'longest'").await, 1);
+}
+
+/// ERR-47, list G: the member left, or was switched off by an administrator.
+#[tokio::test]
+async fn a_connection_ends_with_its_member() {
+    for state in [
+        "UPDATE member SET state = 'deleted' WHERE id = 'm-ada'",
+        "UPDATE member SET state = 'disabled' WHERE id = 'm-ada'",
+    ] {
+        let world = World::new().await;
+        let device = Device::new();
+        let tokens = world.connect(&device, SCOPES).await;
+        world.change(state).await;
+        world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+        // It is over for good: whoever comes back has to sign in again.
+        world.change("UPDATE member SET state = 'active' WHERE id = 'm-ada'").await;
+        world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+    }
+}
+
+async fn disconnect_tool(world: &World) -> Disconnected {
+    let now = world.now();
+    let work = move |database: &rusqlite::Connection| {
+        let (client, member) = (ClientId::new("tool"), MemberId::new("m-ada"));
+        disconnect_client(database, Actor::Member(&member), &client, &member, now)
+    };
+    world.store.write::<_, StoreError, _>(work).await.unwrap()
+}
+
+async fn is_revoked(world: &World, tokens: &Tokens) -> bool {
+    let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+    let work = move |database: &rusqlite::Connection| {
+        registry::client_is_revoked(database, &claims.client, &claims.member, claims.auth_time)
+    };
+    world.store.read::<_, StoreError, _>(work).await.unwrap()
+}
+
+/// IDP-25, ERR-12, list G: the member disconnected the client: tokens up to then are revoked, connections
+/// over, and approvals that nobody came for are void; a new sign-in, in the same second too, is not.
+#[tokio::test]
+async fn a_disconnected_client() {
+    let world = World::new().await;
+    let (device, other) = (Device::new(), Device::new());
+    let (tokens, others) = (world.connect(&device, SCOPES).await, world.connect(&other, SCOPES).await);
+    let approved = world.begin(SCOPES).await;
+    world.browser().await.decide(&world, &approved, "approve").await.expect(200);
+    let bobs = Device::new();
+    let mut bob = world.browser_of("bob").await;
+    let his = world.connect_by(&mut bob, &bobs, SCOPES).await;
+    assert!(!is_revoked(&world, &tokens).await);
+
+    assert_eq!(disconnect_tool(&world).await, Disconnected::Now);
+    assert!(is_revoked(&world, &tokens).await && is_revoked(&world, &others).await);
+    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+    world.refresh(&others.refresh, &other).await.expect_error(400, "invalid_grant");
+    world.poll(&approved, &device).await.expect_error(400, "access_denied");
+    world.refresh(&his.refresh, &bobs).await.expect(200);
+    assert!(!is_revoked(&world, &his).await);
+
+    let again = world.connect(&device, SCOPES).await;
+    assert!(!is_revoked(&world, &again).await);
+    let again = Tokens::of(&world.refresh(&again.refresh, &device).await);
+    // And once more, still in that second.
+    disconnect_tool(&world).await;
+    assert!(is_revoked(&world, &again).await);
+    world.refresh(&again.refresh, &device).await.expect_error(400, "invalid_grant");
+    let last = world.connect(&device, SCOPES).await;
+    assert!(!is_revoked(&world, &last).await);
+    assert_eq!(world.count("SELECT count(*) FROM notice WHERE kind = 'client-disconnected'").await, 2);
+    assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-client'").await, 2);
+}
+
+/// IDP-08: without `offline_access` the sign-in counts from the browser session, so that a disconnected
+/// client stays revoked until the member signs in again.
+#[tokio::test]
+async fn a_disconnected_client_stays_revoked_for_the_browser_session() {
+    let world = World::new().await;
+    let device = Device::new();
+    let mut browser = world.browser().await;
+    world.advance(60);
+    disconnect_tool(&world).await;
+    world.advance(60);
+    let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
+    assert!(is_revoked(&world, &tokens).await);
+    let kept = world.connect_by(&mut browser, &Device::new(), SCOPES).await;
+    assert!(!is_revoked(&world, &kept).await);
+    let mut browser = world.browser().await;
+    let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
+    assert!(!is_revoked(&world, &tokens).await);
+}
+
+/// IDP-25, ERR-13, list G: one disconnected installation.
+#[tokio::test]
+async fn a_disconnected_installation() {
+    let world = World::new().await;
+    let (device, other) = (Device::new(), Device::new());
+    let (tokens, others) = (world.connect(&device, SCOPES).await, world.connect(&other, SCOPES).await);
+    let (jkt, now) = (device.thumbprint().to_string(), world.now());
+    let disconnected = world
+        .store
+        .write(move |database| {
+            database.execute(
+                "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
+                 VALUES ('i-1', 'tool', 'm-ada', ?1, 0, 0)",
+                [jkt],
+            )?;
+            let (installation, bob, ada) =
+                (InstallationId::new("i-1"), MemberId::new("m-bob"), MemberId::new("m-ada"));
+            let by = |member| disconnect_installation(database, Actor::Member(member), &installation, now);
+            let unknown = InstallationId::new("i-2");
+            let administrator = Actor::Administrator("root");
+            Ok::<_, StoreError>([
+                by(&bob)?,
+                by(&ada)?,
+                by(&ada)?,
+                disconnect_installation(database, administrator, &unknown, now)?,
+            ])
+        })
+        .await
+        .unwrap();
+    use Disconnected::{Before, NotFound, Now};
+    assert_eq!(disconnected, [NotFound, Now, Before, NotFound]);
+    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+    world.refresh(&others.refresh, &other).await.expect(200);
+    let jkt = device.thumbprint().to_string();
+    let work = move |database: &rusqlite::Connection| registry::key_is_revoked(database, &jkt);
+    assert!(world.store.read::<_, StoreError, _>(work).await.unwrap());
+    assert_eq!(world.count("SELECT count(*) FROM notice WHERE kind = 'installation-disconnected'").await, 1);
+    assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-installation'").await, 1);
+}
+
+/// IDP-23, IDP-24; list G: revoking ends the connection, by its current token or the one before; a token that
+/// is none is none any more.
+#[tokio::test]
+async fn revocation() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    let next = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    for unknown in ["x", "a.b", ".", "x.", &"y".repeat(2000)] {
+        world.revoke(unknown, &device).await.expect(200);
+    }
+    world.revoke_as("other", &next.refresh, &device).await.expect_error(400, "invalid_grant");
+    world.revoke(&tokens.access, &device).await.expect_error(400, "unsupported_token_type");
+    let next = Tokens::of(&world.refresh(&next.refresh, &device).await);
+    world.revoke(&next.refresh, &device).await.expect(200);
+    world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
+    world.revoke(&next.refresh, &device).await.expect(200);
+    assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'revoked'").await, 1);
+
+    let tokens = world.connect(&device, SCOPES).await;
+    let next = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    world.revoke(&tokens.refresh, &device).await.expect(200);
+    world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
+}
+
+/// List G: revocation and refresh at once: whoever is first, the connection is over.
+#[tokio::test]
+async fn a_race_of_revocation_and_refresh() {
+    let world = World::new().await;
+    let device = Device::new();
+    for _ in 0..8 {
+        let tokens = world.connect(&device, SCOPES).await;
+        let (refreshed, revoked) =
+            tokio::join!(world.refresh(&tokens.refresh, &device), world.revoke(&tokens.refresh, &device));
+        revoked.expect(200);
+        let last = match refreshed.status {
+            200 => Tokens::of(&refreshed).refresh,
+            _ => tokens.refresh,
+        };
+        world.refresh(&last, &device).await.expect_error(400, "invalid_grant");
+    }
+}
+
+/// List G: a crash between the commit and the answer is a lost answer, for a process that is started again
+/// too.
+#[tokio::test]
+async fn a_crash_between_commit_and_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = MovedClock::standing(NOW);
+    let device = Device::new();
+    let (tokens, lost) = {
+        let world = World::in_folder(folder.path(), clock.clone()).await;
+        let tokens = world.connect(&device, SCOPES).await;
+        let lost = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+        (tokens, lost)
+    };
+    let world = World::in_folder(folder.path(), clock).await;
+    let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    assert_eq!(again.refresh, lost.refresh);
+    // Tokens of before hold, too: the keys are the same.
+    assert!(world.provider.verify(&lost.access, world.now()).await.is_ok());
+    world.refresh(&again.refresh, &device).await.expect(200);
+    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+}
+
+/// The store is full or closed: nothing is spent, and the client is told to come back.
+#[tokio::test]
+async fn a_store_that_does_not_write_spends_nothing() {
+    let world = World::new().await;
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    world
+        .change("CREATE TRIGGER full BEFORE UPDATE ON connection BEGIN SELECT RAISE(FAIL, 'no room'); END")
+        .await;
+    let refused = world.refresh(&tokens.refresh, &device).await;
+    refused.expect_error(503, "temporarily_unavailable");
+    assert_eq!(refused.header("retry-after"), "60");
+    world.change("DROP TRIGGER full").await;
+    world.refresh(&tokens.refresh, &device).await.expect(200);
+}
