@@ -13,6 +13,8 @@ pub struct Config {
     pub gateway_origin: String,
     /// The issuer: the identity provider's public origin and path.
     pub issuer: String,
+    /// The origin of the member's pages, where it is not the issuer's.
+    pub pages_origin: Option<String>,
     /// The audience that access tokens for the gateway carry (IDP-07).
     pub audience: String,
     /// The root of the documentation site, for the service document (SVC-01).
@@ -255,6 +257,7 @@ impl Default for Config {
         Self {
             gateway_origin: "http://127.0.0.1:8080".to_owned(),
             issuer: "http://127.0.0.1:8080/idp".to_owned(),
+            pages_origin: None,
             audience: "exchange-gateway".to_owned(),
             docs_url: "https://docs.exchange.example/".to_owned(),
             limits: Limits::default(),
@@ -266,10 +269,11 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The origin of the member's pages: that of the issuer.
+    /// The origin of the member's pages: that of the issuer, unless it is another.
     #[must_use]
     pub fn web_origin(&self) -> &str {
-        self.issuer.split_at(self.end_of_origin()).0
+        let issuers = self.issuer.split_at(self.end_of_origin()).0;
+        self.pages_origin.as_deref().map_or(issuers, |origin| origin.trim_end_matches('/'))
     }
 
     /// The path of the issuer, without a slash at its end.
@@ -289,5 +293,23 @@ impl Limits {
     #[must_use]
     pub const fn relay_wait(&self) -> Duration {
         Duration::from_secs(self.relay_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_pages_are() {
+        let check = |issuer: &str, pages: Option<&str>, origin: &str, path: &str| {
+            let (issuer, pages_origin) = (issuer.to_owned(), pages.map(str::to_owned));
+            let config = Config { issuer, pages_origin, ..Config::default() };
+            assert_eq!((config.web_origin(), config.issuer_path()), (origin, path));
+        };
+        check("https://idp.example/realms/one/", None, "https://idp.example", "/realms/one");
+        check("https://idp.example", None, "https://idp.example", "");
+        check("http://[::1]:80/idp", None, "http://[::1]:80", "/idp");
+        check("https://idp.example/a", Some("https://me.example/"), "https://me.example", "/a");
     }
 }

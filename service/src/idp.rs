@@ -30,6 +30,9 @@ pub(crate) mod secrets;
 pub mod sessions;
 pub mod tokens;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 pub use codes::UserCode;
 pub use device::State as LoginState;
 pub use disconnect::{Disconnected, disconnect_client, disconnect_installation};
@@ -43,3 +46,16 @@ pub use refusal::Refusal;
 pub(crate) use refusal::whole_seconds;
 pub use scopes::{OFFLINE_ACCESS, Scopes};
 pub use sessions::Session;
+
+/// Who judges access tokens: the provider in this process, or the one elsewhere that the configuration
+/// names in its place.
+///
+/// # Errors
+/// When there are no certificates to trust the other one by.
+pub fn verifier(provider: &Provider) -> Result<Arc<dyn tokens::Verifier>, external::FetchError> {
+    let config = provider.config();
+    let Some(settings) = &config.idp.external else { return Ok(Arc::new(provider.clone())) };
+    let network = fetch::Network::new(Duration::from_secs(settings.wait_seconds))?;
+    let environment = provider.environment().clone();
+    Ok(Arc::new(external::External::new(config, environment, Arc::new(network))))
+}

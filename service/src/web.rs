@@ -65,6 +65,7 @@ pub fn router(web: Web) -> Router {
         .merge(sign_in::routes())
         .merge(device::routes())
         .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
+        .layer(axum::middleware::map_response(layout::guarded))
         .with_state(web)
 }
 

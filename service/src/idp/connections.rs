@@ -23,6 +23,8 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 const DAY: Duration = Duration::from_secs(86_400);
+/// How many days a connection is kept after its end.
+const KEPT: u32 = 90;
 
 /// A connection as it is stored.
 #[derive(Clone, Debug)]
@@ -233,6 +235,12 @@ pub(super) fn begin(database: &Database, connection: &Connection, name: &str) ->
         member,
         jkt
     ])?;
+    // What ended long ago; never so much that this one has to wait for it.
+    database
+        .prepare_cached(
+            "DELETE FROM connection WHERE id IN (SELECT id FROM connection WHERE ended_at <= ?1 LIMIT 16)",
+        )?
+        .execute([created_at.minus(DAY.saturating_mul(KEPT)).millis()])?;
     database
         .prepare_cached(
             "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, session, current_hash, \

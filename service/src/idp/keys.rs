@@ -25,6 +25,9 @@ const FRESH: Duration = Duration::from_secs(5);
 /// How long, when a token names one that is not among them.
 const SETTLED: Duration = Duration::from_secs(1);
 
+/// How long a retired key stays in the store.
+const KEPT: Duration = Duration::from_secs(30 * 86_400);
+
 /// Puts a new key in the place of the one that signs, which stays published until its tokens have ended.
 ///
 /// # Errors
@@ -35,6 +38,9 @@ pub fn rotate(connection: &Connection, now: Moment) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE signing_key SET retired_at = ?1 WHERE retired_at IS NULL")?
         .execute([now.millis()])?;
+    connection
+        .prepare_cached("DELETE FROM signing_key WHERE retired_at <= ?1")?
+        .execute([now.minus(KEPT).millis()])?;
     connection
         .prepare_cached("INSERT INTO signing_key (kid, pkcs8, created_at) VALUES (?1, ?2, ?3)")?
         .execute(params![pair.public_key().thumbprint().to_string(), &pkcs8[..], now.millis()])?;

@@ -12,6 +12,9 @@ use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
 
+/// How long a session is kept after its end.
+const KEPT: Duration = Duration::from_secs(86_400);
+
 /// A session that goes on.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Session {
@@ -48,6 +51,12 @@ pub fn begin(
         auth_time: now,
         expires_at: now.plus(life),
     };
+    // What ended a while ago; never so much that this one has to wait for it.
+    connection
+        .prepare_cached(
+            "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE expires_at <= ?1 LIMIT 16)",
+        )?
+        .execute([now.minus(KEPT).millis()])?;
     connection
         .prepare_cached("INSERT INTO session (hash, member, auth_time, expires_at) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![session.hash, member, session.auth_time.millis(), session.expires_at.millis()])?;

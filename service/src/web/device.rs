@@ -44,7 +44,7 @@ async fn form(member: SignedIn, Query(prefilled): Query<Prefilled>) -> Response 
 fn warning() -> Markup {
     html! {
         div .warning role="note" {
-            p { strong { "Enter only a code that your own device shows you now." } }
+            p { strong { "Go on only with a code that your own device shows you now." } }
             p {
                 "Did somebody send you this code or a link to this page? Then stop: whoever sent it would "
                 "act in your name."
@@ -78,19 +78,19 @@ async fn look_up(State(web): State<Web>, peer: Peer, member: SignedIn, Form(give
     }
     let Some(code) = UserCode::typed(&given.user_code) else { return no_such_code(&member) };
     match web.provider().waiting(&code, peer).await {
-        Ok(waiting) => consent(&member, &code, &waiting),
+        Ok(waiting) => consent(&member, &code, &waiting, web.provider().config().idp.longest_days),
         Err(error) => undecided(&member, &error),
     }
 }
 
 /// WEB-03: one line per capability, on every login.
-fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting) -> Response {
+fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> Response {
     let title = format!("Connect {}?", waiting.name);
     let body = html! {
         (warning())
         p { "Does your device show this code?" }
         p .code { (code.shown()) }
-        h2 { strong { (waiting.name) } " asks to:" }
+        h2 { (waiting.name) " asks to:" }
         ul .capabilities {
             @for scope in waiting.scopes.capabilities() {
                 @if let Some(line) = scope.consent() {
@@ -100,8 +100,8 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting) -> Response {
         }
         p .hint {
             @if waiting.scopes.is_offline() {
-                "It stays connected when you sign out here, for 90 days at most. You can disconnect it at "
-                "any time."
+                "It stays connected when you sign out here, for " (days) " days at most. You can "
+                "disconnect it at any time."
             } @else {
                 "It stays connected until you sign out here."
             }

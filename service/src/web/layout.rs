@@ -65,6 +65,17 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
     answer
 }
 
+/// What is no page, such as a redirect or the refusal of a broken form, is kept by nobody and read as
+/// nothing else, either.
+pub(super) async fn guarded(mut answer: Response) -> Response {
+    for (name, value) in
+        [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
+    {
+        answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    answer
+}
+
 /// A page that says one thing, and where to go on.
 #[must_use]
 pub fn message(

@@ -102,6 +102,7 @@ CREATE TABLE session (
     expires_at INTEGER NOT NULL,
     ended_at INTEGER
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX session_by_end ON session (expires_at);
 CREATE TABLE device_login (
     device_hash BLOB PRIMARY KEY,
     user_code_hash BLOB NOT NULL UNIQUE,
@@ -135,6 +136,9 @@ CREATE TABLE connection (
     end_reason TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX connection_by_member ON connection (member, client);
+CREATE INDEX connection_by_key ON connection (jkt);
+CREATE INDEX connection_by_session ON connection (session) WHERE session IS NOT NULL;
+CREATE INDEX connection_by_end ON connection (ended_at) WHERE ended_at IS NOT NULL;
 
 -- ── catalogue ────────────────────────────────────────────────────────────────────────────────────
 -- `facts`: JSON of the kind's own facts (material-kind; a blueprint's product).
