@@ -11,7 +11,7 @@
 //!
 //! | module | what it is | what it is not |
 //! |---|---|---|
-//! | `gateway` | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
+//! | [`gateway`] | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
 //! | [`backend`] | members, areas, change sets; one decision path for every write | it reads no header but what [`Caller`] says |
 //! | [`feed`] | what changed in a collection since a reader's last page: streams, cursors, tombstones | it knows no area |
 //! | [`catalogue`] | what references resolve to, in memory | it knows no member |
@@ -29,14 +29,17 @@ pub mod catalogue;
 pub mod config;
 pub mod environment;
 pub mod feed;
+pub mod gateway;
 pub mod idempotency;
 pub mod idp;
 pub mod ids;
+pub mod logging;
 pub mod members;
 pub mod peer;
 pub mod quota;
 pub mod registry;
 pub mod relay;
+pub mod serve;
 pub mod shared;
 pub mod store;
 pub mod time;

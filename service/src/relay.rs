@@ -1,4 +1,13 @@
-//! From the gateway to the backend: in this process, or elsewhere.
+//! From the gateway to the backend: in this process ([`Local`]), or elsewhere ([`HttpRelay`] there, and
+//! [`Backends`](served::Backends) at the other end).
+
+mod http;
+mod local;
+pub mod served;
+pub mod signed;
+
+pub use self::http::{HttpRelay, UnusableBackend};
+pub use local::Local;
 
 use std::future::Future;
 use std::pin::Pin;

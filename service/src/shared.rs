@@ -7,6 +7,7 @@
 pub mod bulkhead;
 pub mod quota;
 pub mod rate;
+pub mod registry;
 
 /// It cannot be asked; why is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

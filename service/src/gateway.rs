@@ -1,0 +1,132 @@
+//! The gateway: the order of checks (GW-01) as a list of stages, and what each of them costs.
+//!
+//! ```text
+//! request ──► stages 1 and 2 ──┬─► anonymous: schema files, openapi.json, OPTIONS
+//!                              └─► stages 3 to 14 ──► relay ──► answer
+//! ```
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`stages`] | [`STAGES`](stages::STAGES): name, codes, effects, what each asks, what each decides |
+//! | [`facts`] | what was found out about one request so far; all that a decision may look at |
+//! | [`ports`] | whom the stages ask: proofs, tokens, registry, limits, keys, the backend |
+//! | [`ending`] | how a request ends before the backend: a refusal, or the answer to an earlier one |
+//! | `relaying` | bulkhead, relay, and what becomes of the claim and the quota |
+//! | `answering` | the headers of every answer |
+//! | [`contract`] | the contract's files, byte for byte |
+//!
+//! A stage first *asks* (the only place with effects), then *decides*, purely, over the facts. Nothing
+//! here knows a member's data.
+
+mod answering;
+mod body;
+pub mod contract;
+pub mod ending;
+pub mod facts;
+mod installations;
+mod keys;
+mod measures;
+pub mod ports;
+mod relaying;
+pub mod stages;
+mod tokens;
+mod version;
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use contract_runtime::server::{Response, without_body};
+use exchange_api::operations::TABLE;
+use http::{Method, Request};
+
+use self::answering::Sent;
+use self::ending::Ending;
+use self::facts::Facts;
+pub use self::ports::{Parts, Ports};
+use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
+
+/// The gateway of an exchange. Cheap to clone.
+#[derive(Clone)]
+pub struct Gateway {
+    ports: Arc<Ports>,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// One that asks these.
+    #[must_use]
+    pub fn new(ports: Ports) -> Self {
+        Self { ports: Arc::new(ports) }
+    }
+
+    /// Serves everything below `/exchange`; what is in front of it says where a request comes from
+    /// ([`Peer`](crate::peer::Peer)).
+    pub fn router(&self) -> Router {
+        let serve = |gateway: Self| {
+            move |request: Request<Body>| {
+                let gateway = gateway.clone();
+                async move { gateway.answer(request).await }
+            }
+        };
+        Router::new()
+            .route("/exchange", axum::routing::any(serve(self.clone())))
+            .route("/exchange/{*rest}", axum::routing::any(serve(self.clone())))
+    }
+
+    /// Answers one request.
+    pub async fn answer(&self, request: Request<Body>) -> Response {
+        let ports = &*self.ports;
+        let mut facts = Facts::of(request, &ports.environment);
+        let response = self.pass(&mut facts).await;
+        measures::tell(&facts, &response, ports.environment.now());
+        if facts.head.method == Method::HEAD { without_body(response) } else { response }
+    }
+
+    /// Takes it through the stages, as far as it comes.
+    async fn pass(&self, facts: &mut Facts) -> Response {
+        let ports = &*self.ports;
+        let mut sent = Sent::default();
+        for (at, stage) in STAGES.iter().enumerate() {
+            if at == ANONYMOUS_AFTER
+                && let Some(answer) = contract::anonymous(facts)
+            {
+                return answering::anonymous(ports, facts, answer);
+            }
+            if let Err(ending) = self.ask(stage, facts).await {
+                sent = Sent::at(stage, facts, &ending);
+                let answer = relaying::end(ports, facts, ending).await;
+                return answering::finish(ports, facts, &sent, answer);
+            }
+            sent = Sent::after(stage, sent);
+        }
+        let answer = relaying::relay(ports, facts).await;
+        answering::finish(ports, facts, &sent, answer)
+    }
+
+    async fn ask(&self, stage: &Stage, facts: &mut Facts) -> Result<(), Ending> {
+        facts.now = self.ports.environment.now();
+        if let Some(ask) = stage.ask {
+            ask(&self.ports, facts).await;
+        }
+        (stage.decide)(facts, &self.ports.config)?;
+        if let Some(then) = stage.then {
+            then(&self.ports, facts).await;
+        }
+        Ok(())
+    }
+}
+
+/// The operation that a method and a path name, whether or not anybody may call it.
+fn operation(method: &Method, path: &str) -> Option<&'static contract_runtime::operation::Operation> {
+    match TABLE.find(method.as_str(), path) {
+        contract_runtime::operation::Lookup::Found(operation) => Some(operation),
+        _ => None,
+    }
+}

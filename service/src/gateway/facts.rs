@@ -1,0 +1,273 @@
+//! What was found out about one request so far.
+//!
+//! Stages fill it in their order; a decision looks at nothing else.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use contract_runtime::operation::Operation;
+use contract_runtime::server::{Context, Rejection};
+use dpop_bound::Refusal as ProofRefusal;
+use exchange_api::server::Incoming;
+use exchange_api::types::CorrelationId;
+use http::Request;
+use http::request::Parts;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::Environment;
+use crate::caller::{Caller, Claim};
+use crate::idempotency::Found;
+use crate::idp::tokens::{TokenClaims, TokenRefusal};
+use crate::ids::InstallationId;
+use crate::peer::Peer;
+use crate::registry::{Client, Registry};
+use crate::shared::Unavailable;
+use crate::shared::rate::Taken;
+use crate::time::Moment;
+
+/// What is known of a request. What no stage asked about yet is `None`.
+#[derive(Debug)]
+pub struct Facts {
+    /// The moment at which the current stage asks.
+    pub now: Moment,
+    /// When the request came.
+    pub came: Moment,
+    /// Its head.
+    pub head: Arc<Parts>,
+    /// Where it comes from.
+    pub peer: Peer,
+    /// Under which id it is known (GW-13).
+    pub correlation_id: CorrelationId,
+    /// The operation that its method and path name.
+    pub operation: Option<&'static Operation>,
+    /// What its source address has left.
+    pub address: Option<Result<Taken, Unavailable>>,
+    /// Its body, whole.
+    pub body: Option<Result<Bytes, Unread>>,
+    /// Who calls, with which key.
+    pub proven: Option<Result<Proven, Unproven>>,
+    /// The registry.
+    pub registry: Option<Result<Arc<Registry>, Unavailable>>,
+    /// What was disconnected, and which installation it is.
+    pub standing: Option<Result<Standing, Unavailable>>,
+    /// Whether the limits let it pass.
+    pub limited: Option<Limited>,
+    /// What is left of the member's limit, once it was asked.
+    pub rate: Option<Rate>,
+    /// Writes that were counted, and on which day.
+    pub counted: Option<(i64, u32)>,
+    /// The day's writes do not allow the ops of this set (A3).
+    pub over_quota: Option<OverQuota>,
+    /// What it asks, read once.
+    pub read: Option<Result<Incoming, Rejection>>,
+    /// What there is for its key.
+    pub key: Option<Result<Found, Unavailable>>,
+    /// What is still to be read of it; a body cannot be shared, so a lock that nobody waits for is around it.
+    pub(super) unread: Mutex<Option<Body>>,
+    /// The room that its body takes.
+    pub(super) held: Option<OwnedSemaphorePermit>,
+    /// The code of the refusal, for logs and counters.
+    pub(super) ended: Option<(String, &'static str)>,
+}
+
+/// Why a body could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// Larger than allowed.
+    TooLarge,
+    /// It ended early, or was malformed.
+    Incomplete,
+    /// It took too long.
+    TooSlow,
+    /// There are too many at once.
+    NoRoom,
+}
+
+/// A token, and a proof that whoever sent it has its key.
+#[derive(Clone, Debug)]
+pub struct Proven {
+    /// What the token says.
+    pub token: Arc<TokenClaims>,
+    /// The key's thumbprint, as text.
+    pub jkt: String,
+}
+
+/// Why there is none.
+#[derive(Clone, Copy, Debug)]
+pub enum Unproven {
+    /// The token is not taken.
+    Token(TokenRefusal),
+    /// The proof is not taken.
+    Proof(ProofRefusal),
+}
+
+/// Where an installation stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether its key was disconnected (ERR-13).
+    pub key_revoked: bool,
+    /// Whether the member disconnected the client after this sign-in (ERR-12).
+    pub client_revoked: bool,
+    /// The installation, when it called before, and when it did last.
+    pub installation: Option<(InstallationId, Moment)>,
+}
+
+/// What the limits say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// It may go on.
+    Passes,
+    /// Too many requests: of the member's client, of the client, or account checks.
+    Rate(Duration),
+    /// The day's writes are used up.
+    Quota,
+    /// The limits cannot be asked.
+    RatesUnknown,
+    /// Writes cannot be counted.
+    QuotaUnknown,
+}
+
+/// Why the ops of a set do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverQuota {
+    /// They would exceed the day's writes.
+    Exceeded,
+    /// Nobody can count them.
+    Unknown,
+}
+
+/// What is told in the headers of the limit (GW-08).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Requests per minute.
+    pub limit: u32,
+    /// How many more may come at once.
+    pub remaining: u32,
+    /// How long until all of them may.
+    pub full_in: Duration,
+}
+
+impl Facts {
+    /// What a request says by itself.
+    #[must_use]
+    pub fn of(request: Request<Body>, environment: &Environment) -> Self {
+        let (head, body) = request.into_parts();
+        let now = environment.now();
+        Self {
+            now,
+            came: now,
+            peer: Peer::of(&head.extensions),
+            correlation_id: correlation_id(&head, environment),
+            operation: super::operation(&head.method, head.uri.path()),
+            head: Arc::new(head),
+            address: None,
+            body: None,
+            proven: None,
+            registry: None,
+            standing: None,
+            limited: None,
+            rate: None,
+            counted: None,
+            over_quota: None,
+            read: None,
+            key: None,
+            unread: Mutex::new(Some(body)),
+            held: None,
+            ended: None,
+        }
+    }
+
+    /// Its path, as it was sent.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.head.uri.path()
+    }
+
+    /// The body, as far as it was read.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.body.as_ref().and_then(|body| body.as_ref().ok()).cloned().unwrap_or_default()
+    }
+
+    /// What the token says, once it is proven.
+    #[must_use]
+    pub fn proven(&self) -> Option<&Proven> {
+        self.proven.as_ref()?.as_ref().ok()
+    }
+
+    /// The client's entry in the registry, once it was admitted.
+    #[must_use]
+    pub fn client(&self) -> Option<&Client> {
+        let registry = self.registry.as_ref()?.as_ref().ok()?;
+        registry.clients.get(&self.proven()?.token.client)
+    }
+
+    /// The claim on the request's key, while it is this request's.
+    #[must_use]
+    pub fn claim(&self) -> Option<&Claim> {
+        match self.key.as_ref()? {
+            Ok(Found::Claimed(claim)) => Some(claim),
+            _ => None,
+        }
+    }
+
+    /// The request's value of a header that must not repeat.
+    #[must_use]
+    pub fn only(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.headers.get_all(name).iter();
+        lines.next().filter(|_| lines.next().is_none())?.to_str().ok()
+    }
+
+    /// For what reads requests by the contract: without token and proof, which nobody behind the gateway
+    /// needs.
+    #[must_use]
+    pub fn context(&self, caller: Option<Caller>) -> Context {
+        let head = &self.head;
+        let (mut parts, ()) = Request::new(()).into_parts();
+        (parts.method, parts.uri, parts.version) = (head.method.clone(), head.uri.clone(), head.version);
+        parts.headers = head.headers.clone();
+        for secret in [http::header::AUTHORIZATION.as_str(), "dpop", "cookie"] {
+            parts.headers.remove(secret);
+        }
+        if let Some(caller) = caller {
+            parts.extensions.insert(caller);
+        }
+        Context::new(Arc::new(parts), self.operation, self.bytes())
+    }
+
+    /// Who calls, for the backend. `None` before the request is proven.
+    #[must_use]
+    pub fn caller(&self) -> Option<Caller> {
+        let Proven { token, jkt } = self.proven()?;
+        let standing = self.standing.as_ref().and_then(|standing| standing.as_ref().ok());
+        Some(Caller {
+            member: token.member.clone(),
+            client: token.client.clone(),
+            installation: standing.and_then(|own| own.installation.as_ref()).map(|(id, _)| id.clone()),
+            jkt: jkt.clone(),
+            scopes: token.scopes.clone(),
+            auth_time: token.auth_time,
+            correlation_id: self.correlation_id.as_str().to_owned(),
+            claim: self.claim().cloned(),
+        })
+    }
+}
+
+/// The client's own id when it is one, else a new UUID (GW-13).
+fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
+    let mut own = head.headers.get_all("x-correlation-id").iter();
+    let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
+    own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| made(environment))
+}
+
+/// A random UUID (RFC 9562, 5.4). Without random numbers it is the nil one: an id is no secret.
+fn made(environment: &Environment) -> CorrelationId {
+    let mut bytes = environment.bytes::<16>().unwrap_or_default();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+    let text = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    CorrelationId::new(text).unwrap_or_else(|_| unreachable!("hexadecimal digits and dashes are an id"))
+}

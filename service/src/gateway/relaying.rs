@@ -1,0 +1,151 @@
+//! Behind the stages: the backend's answer, and what becomes of the claim and the quota.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use contract_runtime::server::{Answer, Call, HeaderValue};
+use exchange_api::codes::Code;
+use exchange_api::refusals::PlainCode;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::answering::REPLAYED;
+use super::ending::{Ending, Refused};
+use super::facts::Facts;
+use super::ports::Ports;
+use super::stages::ops;
+use crate::relay::{RelayFailure, Relayed};
+
+/// From how many ops on a set is large (LIM-02).
+const LARGE: usize = 100;
+
+/// A longer wait than the backend's own is given to it before nobody listens any more.
+const NO_ANSWER: RelayFailure = RelayFailure::TooLate;
+
+/// What a request that ended at a stage is answered.
+pub(super) async fn end(ports: &Ports, facts: &mut Facts, ending: Ending) -> Answer {
+    match ending {
+        Ending::Replayed(answer) => {
+            let mut answer = *answer;
+            answer.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+            answer
+        }
+        Ending::Refused(refused) => {
+            let reason = refused.reason();
+            let answer = refused.into_answer(facts.correlation_id.clone(), facts.path());
+            settle(ports, facts, &answer).await;
+            facts.ended = code_of(&answer).map(|code| (code, reason));
+            answer
+        }
+    }
+}
+
+/// Takes a request that passed every stage to the backend.
+pub(super) async fn relay(ports: &Ports, facts: &mut Facts) -> Answer {
+    let (answer, done) = match relayed(ports, facts).await {
+        Ok(answer) => (answer, true),
+        Err(Unrelayed::Busy) => (refuse(facts, PlainCode::RelayBusy), true),
+        Err(Unrelayed::Unasked) => (refuse(facts, PlainCode::ServiceUnavailable), true),
+        Err(Unrelayed::Broken) => (refuse(facts, PlainCode::InternalError), true),
+        // It may still be writing: the claim stays until its lease is over (ERR-37).
+        Err(Unrelayed::Failed) => (refuse(facts, PlainCode::BackendRelayFailed), false),
+    };
+    if done {
+        settle(ports, facts, &answer).await;
+    }
+    facts.ended = code_of(&answer).map(|code| (code, ""));
+    answer
+}
+
+/// Why the backend has not answered.
+enum Unrelayed {
+    /// Too many large sets at once (ERR-36).
+    Busy,
+    /// Nobody can say how many there are.
+    Unasked,
+    /// It could not be reached, or took too long.
+    Failed,
+    /// It answered what the contract does not know.
+    Broken,
+}
+
+async fn relayed(ports: &Ports, facts: &mut Facts) -> Result<Answer, Unrelayed> {
+    let (Some(operation), Some(caller)) = (facts.operation, facts.caller()) else {
+        return Err(Unrelayed::Broken);
+    };
+    let Some(Ok(incoming)) = facts.read.take() else { return Err(Unrelayed::Broken) };
+    let large = ops(&incoming).is_some_and(|(ops, _)| ops > LARGE);
+    let _place = if large {
+        match ports.bulkhead.enter(facts.now).await {
+            Ok(Some(place)) => Some(place),
+            Ok(None) => return Err(Unrelayed::Busy),
+            Err(_) => return Err(Unrelayed::Unasked),
+        }
+    } else {
+        None
+    };
+    let context = facts.context(Some(caller.clone()));
+    let call = Call::new(operation, context).map_err(|_| Unrelayed::Broken)?;
+    let wait: Duration = ports.config.limits.relay_wait();
+    let answered = timeout(wait, ports.relay.relay(Relayed { caller, call, incoming })).await;
+    let answer = answered.unwrap_or(Err(NO_ANSWER)).map_err(|failure| {
+        tracing::error!(correlation_id = facts.correlation_id.as_str(), %failure, "no answer from the backend");
+        Unrelayed::Failed
+    })?;
+    if is_checked(ports)
+        && let Err(broken) = answer.check(operation)
+    {
+        tracing::error!(
+            correlation_id = facts.correlation_id.as_str(),
+            operation = operation.id,
+            %broken,
+            "an answer breaks the contract",
+        );
+        return Err(Unrelayed::Broken);
+    }
+    Ok(answer)
+}
+
+/// Whether it is this answer's turn to be checked.
+fn is_checked(ports: &Ports) -> bool {
+    match ports.config.limits.checked_answers {
+        0 => false,
+        each => ports.checked.fetch_add(1, Ordering::Relaxed).is_multiple_of(each),
+    }
+}
+
+fn refuse(facts: &Facts, code: PlainCode) -> Answer {
+    Refused::plain(code).into_answer(facts.correlation_id.clone(), facts.path())
+}
+
+/// Gives back what a refusal does not cost (GW-07), and keeps the answer for the key unless the write has done
+/// so in its own transaction.
+async fn settle(ports: &Ports, facts: &mut Facts, answer: &Answer) {
+    let given_back = code_of(answer)
+        .is_some_and(|code| matches!(code.as_str().into(), Code::RelayBusy | Code::ExchangeBudgetExhausted));
+    if given_back
+        && let Some((day, count)) = facts.counted.take()
+        && let Some(proven) = facts.proven()
+    {
+        let (client, member) = (&proven.token.client, &proven.token.member);
+        // What cannot be given back is not worth another refusal; it is in the log.
+        let _ = ports.quota.give_back(client, member, day, count).await;
+    }
+    let Some(caller) = facts.caller().filter(|caller| caller.claim.is_some()) else { return };
+    if ports.keys.is_open(caller.clone()).await.unwrap_or(true) {
+        // What cannot be kept is not replayed (GW-11); its lease ends by itself.
+        let _ = ports.keys.settle(caller, answer.clone(), ports.environment.now()).await;
+    }
+}
+
+/// The code of a refusal.
+fn code_of(answer: &Answer) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Problem {
+        code: String,
+    }
+    if answer.status.as_u16() < 400 {
+        return None;
+    }
+    serde_json::from_slice(&answer.body).ok().map(|Problem { code }| code)
+}

@@ -1,0 +1,46 @@
+//! The version of a client, as its `User-Agent` has it (ERR-16, CLI-01).
+
+use semver::Version;
+
+/// Whether a `User-Agent` is at least a version; one that is missing or unreadable is older than any.
+pub(super) fn is_at_least(user_agent: Option<&str>, oldest: &Version) -> bool {
+    let read = user_agent.and_then(version);
+    read.is_some_and(|own| own.cmp_precedence(oldest).is_ge())
+}
+
+/// `<name>/<semver>`, whatever follows after a space.
+fn version(user_agent: &str) -> Option<Version> {
+    let product = user_agent.split([' ', '\t']).next()?;
+    let (name, version) = product.split_once('/')?;
+    if name.is_empty() { None } else { Version::parse(version).ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ERR-16: pre-releases are below their release, build metadata does not count.
+    #[test]
+    fn versions_of_user_agents() {
+        let oldest = Version::parse("1.4.0").unwrap();
+        for (user_agent, expect) in [
+            ("Client/1.4.0", true),
+            ("Client/1.4.0 (+https://client.example)", true),
+            ("Client/1.10.0 (+https://client.example)", true),
+            ("Client/1.4.0+build.7", true),
+            ("Client/1.4.1-rc.1", true),
+            ("Client/1.4.0-rc.1", false),
+            ("Client/1.3.99", false),
+            ("Client/1.4", false),
+            ("Client/v1.4.0", false),
+            ("Client 1.4.0", false),
+            ("/1.4.0", false),
+            ("Client/", false),
+            ("Other Client/1.4.0", false),
+            ("", false),
+        ] {
+            assert_eq!(is_at_least(Some(user_agent), &oldest), expect, "{user_agent}");
+        }
+        assert!(!is_at_least(None, &oldest));
+    }
+}

@@ -1,0 +1,31 @@
+//! The log: one line per event, as text or JSON, by the level that `EXCHANGE_LOG` says.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+
+/// What the level is taken from, in the syntax of `tracing-subscriber`: `info`, `exchange_service=debug`.
+pub const LEVEL: &str = "EXCHANGE_LOG";
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// Writes events to the standard error output from now on.
+///
+/// # Errors
+/// When somebody does already.
+pub fn install(form: Form) -> Result<(), TryInitError> {
+    let level = EnvFilter::try_from_env(LEVEL).unwrap_or_else(|_| EnvFilter::new("info"));
+    let all = tracing_subscriber::fmt().with_env_filter(level).with_writer(std::io::stderr);
+    match form {
+        Form::Text => all.with_ansi(std::io::stderr().is_terminal()).finish().try_init(),
+        Form::Json => all.json().flatten_event(true).finish().try_init(),
+    }
+}

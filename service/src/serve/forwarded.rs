@@ -1,0 +1,66 @@
+//! Where a request comes from, when proxies stand in front (LIM-04).
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::HeaderMap;
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The source of a request: of `X-Forwarded-For`, the entry that the outermost trusted proxy wrote, counted from
+/// the end, since everything before it is whatever the client liked to send. Without trusted proxies the
+/// header is not read; where they wrote no address, the peer it is.
+pub(super) fn source(headers: &HeaderMap, peer: IpAddr, trusted_hops: u8) -> IpAddr {
+    let Some(back) = usize::from(trusted_hops).checked_sub(1) else { return peer };
+    let lines: Vec<&str> =
+        headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or("")).collect();
+    let entry = lines.iter().rev().flat_map(|line| line.rsplit(',')).nth(back);
+    entry.and_then(address).unwrap_or(peer)
+}
+
+/// `192.0.2.1`, `2001:db8::1`, `[2001:db8::1]`, each with a port or without.
+fn address(entry: &str) -> Option<IpAddr> {
+    let entry = entry.trim();
+    let bare = entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']')).unwrap_or(entry);
+    bare.parse().ok().or_else(|| entry.parse::<SocketAddr>().ok().map(|with_port| with_port.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(lines: &[&str], trusted_hops: u8, expect: &str) {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(FORWARDED_FOR, line.parse().unwrap());
+        }
+        let source = source(&headers, "10.0.0.1".parse().unwrap(), trusted_hops);
+        assert_eq!(source.to_string(), expect, "{lines:?} {trusted_hops}");
+    }
+
+    /// LIM-04: nobody chooses its own address.
+    #[test]
+    fn only_what_trusted_proxies_wrote_counts() {
+        check(&["192.0.2.9"], 0, "10.0.0.1");
+        check(&["192.0.2.9"], 1, "192.0.2.9");
+        check(&["203.0.113.7, 192.0.2.9"], 1, "192.0.2.9");
+        check(&["203.0.113.7", "192.0.2.9"], 1, "192.0.2.9");
+        check(&["203.0.113.7, 192.0.2.9 , 10.0.0.2"], 2, "192.0.2.9");
+        check(&["203.0.113.7", "192.0.2.9,10.0.0.2"], 2, "192.0.2.9");
+    }
+
+    #[test]
+    fn what_is_no_address_is_the_peer() {
+        check(&[], 1, "10.0.0.1");
+        check(&["192.0.2.9"], 2, "10.0.0.1");
+        check(&["192.0.2.9, unknown"], 1, "10.0.0.1");
+        check(&[""], 1, "10.0.0.1");
+    }
+
+    #[test]
+    fn addresses_are_read_in_every_spelling() {
+        check(&["192.0.2.9:1234"], 1, "192.0.2.9");
+        check(&["2001:db8::1"], 1, "2001:db8::1");
+        check(&["[2001:db8::1]"], 1, "2001:db8::1");
+        check(&["[2001:db8::1]:1234"], 1, "2001:db8::1");
+    }
+}
