@@ -1,5 +1,6 @@
 //! The service as others see it, one module per part.
 
 mod backend;
+mod gateway;
 mod idp;
 mod kit;

@@ -1,0 +1,20 @@
+//! The gateway, with a store in memory and small stand-ins for the provider and the backend.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod contract_files;
+mod forge;
+mod keys;
+mod limits;
+mod list_a;
+mod list_b;
+mod list_c;
+mod list_d;
+mod list_e;
+mod list_h;
+mod pairs;
+mod relays;
+mod requests;
+mod serving;
+mod stand_ins;
+mod world;

@@ -1,0 +1,146 @@
+//! Proofs of every kind, also of those that no honest client makes.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use dpop_bound::{KeyPair, SignNow as _, TokenHash};
+use serde_json::{Value, json};
+
+pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+pub(crate) fn unbase64(text: &str) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(text).unwrap()
+}
+
+/// A proof that is not signed yet.
+#[derive(Clone)]
+pub(crate) struct Draft {
+    pub(crate) header: Value,
+    pub(crate) claims: Value,
+    header_text: Option<String>,
+    claims_text: Option<String>,
+    signer: Arc<KeyPair>,
+}
+
+impl Draft {
+    /// One that is good for this request.
+    pub(crate) fn new(
+        key: &Arc<KeyPair>,
+        method: &str,
+        htu: &str,
+        iat: i64,
+        token: &str,
+        nonce: &str,
+    ) -> Self {
+        let jwk: Value = key.public_key().to_jwk().parse().unwrap();
+        Self {
+            header: json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": jwk }),
+            claims: json!({
+                "jti": base64(random()),
+                "htm": method,
+                "htu": htu,
+                "iat": iat,
+                "ath": TokenHash::of(token).to_string(),
+                "nonce": nonce,
+            }),
+            header_text: None,
+            claims_text: None,
+            signer: Arc::clone(key),
+        }
+    }
+
+    pub(crate) fn claim(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.claims[name] = value.into();
+        self
+    }
+
+    pub(crate) fn without_claim(mut self, name: &str) -> Self {
+        self.claims.as_object_mut().unwrap().remove(name).unwrap();
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.header[name] = value.into();
+        self
+    }
+
+    pub(crate) fn without_header(mut self, name: &str) -> Self {
+        self.header.as_object_mut().unwrap().remove(name).unwrap();
+        self
+    }
+
+    pub(crate) fn jwk(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.header["jwk"][name] = value.into();
+        self
+    }
+
+    pub(crate) fn without_jwk(mut self, name: &str) -> Self {
+        self.header["jwk"].as_object_mut().unwrap().remove(name).unwrap();
+        self
+    }
+
+    /// With the header's JSON changed as a text.
+    pub(crate) fn header_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.header_text = Some(change(self.header.to_string()));
+        self
+    }
+
+    /// With the claims' JSON changed as a text.
+    pub(crate) fn claims_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.claims_text = Some(change(self.claims.to_string()));
+        self
+    }
+
+    /// Signed by this key, which stands in the header, too.
+    pub(crate) fn of(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
+        let key = key.into();
+        self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
+        self.signer = key;
+        self
+    }
+
+    /// Signed by this key, whatever the header says.
+    pub(crate) fn signed_by(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
+        self.signer = key.into();
+        self
+    }
+
+    fn parts(&self) -> [String; 3] {
+        let header = self.header_text.clone().unwrap_or_else(|| self.header.to_string());
+        let claims = self.claims_text.clone().unwrap_or_else(|| self.claims.to_string());
+        self.encoded(base64(header), base64(claims))
+    }
+
+    /// The proof.
+    pub(crate) fn proof(&self) -> String {
+        self.parts().join(".")
+    }
+
+    /// With parts that are spelt otherwise, and signed as they stand then.
+    pub(crate) fn spelt(&self, change: impl FnOnce(&mut String, &mut String)) -> String {
+        let [mut header, mut claims, _] = self.parts();
+        change(&mut header, &mut claims);
+        self.encoded(header, claims).join(".")
+    }
+
+    /// With another signature in place of its own: bytes in, bytes out.
+    pub(crate) fn signature(&self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
+        let [header, claims, signature] = self.parts();
+        [header, claims, base64(change(unbase64(&signature)))].join(".")
+    }
+
+    fn encoded(&self, header: String, claims: String) -> [String; 3] {
+        let signature = self.signer.sign_now(format!("{header}.{claims}").as_bytes()).unwrap();
+        [header, claims, base64(signature.as_bytes())]
+    }
+}
+
+fn random() -> [u8; 16] {
+    use dpop_bound::Random as _;
+    let mut bytes = [0; 16];
+    dpop_bound::SystemRandom.fill(&mut bytes).unwrap();
+    bytes
+}

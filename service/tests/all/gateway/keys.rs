@@ -1,0 +1,236 @@
+//! Idempotency keys through the gateway.
+
+use exchange_service::ids::ClientId;
+use exchange_service::relay::RelayFailure;
+use serde_json::Value;
+
+use super::stand_ins::{Script, fixture};
+use super::world::{ADD, MEMBER, ORG_WRITE, WRITE, World};
+
+/// GW-10: the first answer, byte for byte, and the backend is not asked again; whether the write completed it
+/// or the gateway did.
+#[tokio::test]
+async fn a_retry_is_a_replay() {
+    for script in [Script::Completes, Script::Fixture] {
+        let world = World::new().await;
+        world.script(script);
+        let first = world.send(world.write("key-0001")).await;
+        assert_eq!((first.status, first.header("idempotency-replayed")), (200, None));
+        world.advance(86_399);
+        let again = world.send(world.write("key-0001")).await;
+        assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
+        assert_eq!(first.bytes, again.bytes);
+        assert_eq!(first.header("content-type"), again.header("content-type"));
+        assert!(again.has("dpop-nonce") && again.has("ratelimit"), "the headers of this request");
+        assert_ne!(first.header("x-correlation-id"), again.header("x-correlation-id"));
+        assert_eq!(world.traces().await.relayed, 1);
+        world.advance(1);
+        assert!(!world.send(world.write("key-0001")).await.has("idempotency-replayed"));
+    }
+}
+
+/// GW-10, ERR-24: the same key for another body or another route.
+#[tokio::test]
+async fn a_key_stands_for_one_request() {
+    let world = World::new().await;
+    assert_eq!(world.send(world.write("key-0001")).await.status, 200);
+    let other_body = world.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
+    let spaced = world.post(WRITE, &format!("{ADD} ")).header("Idempotency-Key", "key-0001");
+    let op = r#"{"ops":[{"op":"link","externalId":"e","shipId":"s"}]}"#;
+    let other_route = world.post("/exchange/v1/me/ships/changes", op).header("Idempotency-Key", "key-0001");
+    for asking in [other_body, spaced, other_route] {
+        let reply = world.send(asking).await;
+        assert_eq!((reply.status, reply.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
+    }
+    assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"), "the first one stays");
+    let same = world.post(ORG_WRITE, ADD).header("Idempotency-Key", "key-0001");
+    assert_eq!(world.send(same).await.code(), "IDEMPOTENCY_KEY_REUSED");
+}
+
+/// GW-10: keys belong to a client and a member.
+#[tokio::test]
+async fn keys_of_others() {
+    let world = World::new().await;
+    world.token("anothers", |claims| claims.member = "other".into());
+    assert_eq!(world.send(world.write("key-0001")).await.status, 200);
+    let other = world.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
+    let reply = world.send(other.token("anothers")).await;
+    assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
+}
+
+/// GW-09, LIM-24: the form of a key.
+#[tokio::test]
+async fn forms_of_keys() {
+    let world = World::new().await;
+    let most = "k".repeat(128);
+    for (key, status) in [
+        ("12345678", 200),
+        ("aZ09._~-", 200),
+        (most.as_str(), 200),
+        ("1234567", 400),
+        (&format!("{most}k"), 400),
+        ("key 0001", 400),
+        ("key/0001", 400),
+        ("\"key-0001\"", 400),
+        ("schlüssel", 400),
+        ("key-0001, key-0002", 400),
+    ] {
+        let reply = world.send(world.write(key)).await;
+        assert_eq!(reply.status, status, "{key}");
+        if status == 400 {
+            assert_eq!((reply.code(), reply.pointers()), ("IDEMPOTENCY_KEY_MISSING", vec![]), "{key}");
+        }
+    }
+    let label = world.post("/exchange/v1/me/installation", r#"{"label":"Desk"}"#);
+    assert_eq!(world.send(label).await.status, 200, "a label needs none");
+}
+
+/// GW-10, ERR-25: while the first one runs; and when its process died, once its lease is over.
+#[tokio::test]
+async fn a_request_under_way() {
+    let world = World::new().await;
+    world.script(Script::Hangs);
+    tokio::time::pause();
+    let (first, second) = tokio::join!(world.send(world.write("key-0001")), async {
+        world.backend.reached.notified().await;
+        world.send(world.write("key-0001")).await
+    });
+    assert_eq!((second.status, second.code()), (409, "IDEMPOTENCY_IN_PROGRESS"));
+    assert_eq!((first.status, first.code()), (502, "BACKEND_RELAY_FAILED"));
+    tokio::time::resume();
+    // ERR-37: it may still be writing, so its key stays taken until its lease is over.
+    world.script(Script::Completes);
+    assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
+    world.advance(60);
+    let taken_over = world.send(world.write("key-0001")).await;
+    assert_eq!((taken_over.status, taken_over.has("idempotency-replayed")), (200, false));
+    assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"));
+    // The slow attempt, should it come to its end, finds that it has lost.
+    let slow = world.backend.asked.lock().unwrap()[0].1.clone();
+    let late = world.store.write(move |connection| {
+        exchange_service::idempotency::complete(
+            connection,
+            &slow,
+            &fixture("blueprints_write"),
+            super::world::NOW,
+        )
+    });
+    let late: Result<_, exchange_service::store::StoreError> = late.await;
+    assert_eq!(late.unwrap(), exchange_service::idempotency::Completion::Lost);
+}
+
+/// A2: a body that breaks its schema is refused again under its key, and another body is another request.
+#[tokio::test]
+async fn a_schema_refusal_is_kept() {
+    let world = World::new().await;
+    let invalid = || world.post(WRITE, r#"{"ops":[]}"#).header("Idempotency-Key", "key-0001");
+    let first = world.send(invalid()).await;
+    assert_eq!((first.code(), first.pointers()), ("SCHEMA_INVALID", vec!["/ops"]));
+    let again = world.send(invalid()).await;
+    assert_eq!((again.header("idempotency-replayed"), &again.bytes), (Some("true"), &first.bytes));
+    assert_eq!(again.header("x-correlation-id"), first.header("x-correlation-id"), "as the body says");
+    assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_KEY_REUSED");
+}
+
+/// GW-11: what is never kept leaves the key free for the same request or another one.
+#[tokio::test]
+async fn what_is_never_kept() {
+    let world = World::new().await;
+    let too_many = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"add","ref":{"bt":"b"}}"#; 501].join(","));
+    for (asking, code) in [
+        (world.post(WRITE, "{"), "SCHEMA_INVALID"),
+        (world.post(WRITE, &too_many), "BATCH_TOO_LARGE"),
+        (world.post(WRITE, ADD).without("Content-Type"), "UNSUPPORTED_MEDIA_TYPE"),
+    ] {
+        let reply = world.send(asking.header("Idempotency-Key", "key-0001")).await;
+        assert_eq!(reply.code(), code);
+        assert_eq!(world.traces().await.claims, 0, "{code}");
+    }
+    assert_eq!(world.send(world.write("key-0001")).await.status, 200);
+}
+
+fn problem(code: &str) -> Script {
+    let code = exchange_api::codes::Code::from(code);
+    let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
+    let mut problem = exchange_api::types::Problem::new(code, id, WRITE);
+    if problem.code.as_str() == "MASS_CHANGE_CONFIRMATION_REQUIRED" {
+        problem.confirmation_url = exchange_api::types::ConfirmationUrl::new("https://web.example/hush").ok();
+    }
+    let mut answer = fixture("blueprints_write");
+    answer.status = http::StatusCode::from_u16(problem.status.try_into().unwrap()).unwrap();
+    answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
+    answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
+    Script::Answers(answer)
+}
+
+/// A2, GW-11: of the backend's refusals those are kept that would be the same again.
+#[tokio::test]
+async fn refusals_of_the_backend() {
+    for (code, kept) in [
+        ("SCHEMA_INVALID", true),
+        ("VERSION_CONFLICT", true),
+        ("NOT_FOUND", true),
+        ("CURSOR_EXPIRED", true),
+        ("MASS_CHANGE_CONFIRMATION_REQUIRED", false),
+        ("NOT_PERMITTED", false),
+        ("CLIENT_REVOKED", false),
+        ("PAYLOAD_TOO_LARGE", false),
+        ("SERVICE_UNAVAILABLE", false),
+        ("INTERNAL_ERROR", false),
+    ] {
+        let world = World::new().await;
+        world.script(problem(code));
+        let first = world.send(world.write("key-0001")).await;
+        assert_eq!((first.code(), first.has("idempotency-replayed")), (code, false));
+        world.script(Script::Fixture);
+        let again = world.send(world.write("key-0001")).await;
+        assert_eq!((again.code() == code, again.has("idempotency-replayed")), (kept, kept), "{code}");
+    }
+}
+
+/// LIM-22: an answer that is too large is not kept.
+#[tokio::test]
+async fn large_answers_are_not_kept() {
+    let world = World::new().await;
+    let mut answer = fixture("blueprints_write");
+    let mut body: Value = serde_json::from_slice(&answer.body).unwrap();
+    body["padding"] = "x".repeat(33 << 10).into();
+    answer.body = body.to_string().into();
+    world.script(Script::Answers(answer));
+    for _ in 0..2 {
+        let reply = world.send(world.write("key-0001")).await;
+        assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
+    }
+    assert_eq!(world.traces().await.relayed, 2);
+}
+
+/// ERR-37: a backend that cannot be reached may have written all the same.
+#[tokio::test]
+async fn a_backend_that_is_gone() {
+    let world = World::new().await;
+    world.script(Script::Fails(RelayFailure::Unreachable));
+    let reply = world.send(world.write("key-0001")).await;
+    assert_eq!(
+        (reply.status, reply.code(), reply.header("retry-after")),
+        (502, "BACKEND_RELAY_FAILED", None)
+    );
+    assert_eq!(world.traces().await.writes, 1);
+    assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
+    let read = world.send(world.get("/exchange/v1/me/blueprints")).await;
+    assert_eq!(read.code(), "BACKEND_RELAY_FAILED");
+}
+
+/// The key itself is stored nowhere, nor is a claim anybody else's.
+#[tokio::test]
+async fn the_claim_reaches_the_backend() {
+    let world = World::new().await;
+    world.send(world.write("key-0001")).await;
+    world.send(world.get("/exchange/v1/me/blueprints")).await;
+    let asked = world.backend.asked.lock().unwrap().clone();
+    let claim = asked[0].1.claim.clone().unwrap();
+    assert_eq!(claim.key_hash.len(), 64);
+    assert_eq!((asked[0].1.member.as_str(), &asked[0].1.client), (MEMBER, &ClientId::from("client")));
+    assert_eq!(asked[1].1.claim, None);
+    assert_eq!(world.count("SELECT count(*) FROM idempotency WHERE key_hash LIKE '%key-%'").await, 0);
+}

@@ -1,0 +1,150 @@
+//! List C: nonces and time, at the gateway.
+
+use std::time::Duration;
+
+use dpop_bound::nonce::{NonceIssuer, NonceKey};
+use exchange_service::idp::tokens::TokenRefusal;
+
+use super::list_a::{CHALLENGED, INVALID, OK, check, draft};
+use super::world::{DOCUMENT, NOW, World};
+
+/// DPP-05, DPP-13: no nonce, another server's, one that was altered, one of another type.
+#[tokio::test]
+async fn nonces_of_others() {
+    let other = |key: [u8; 32], name: &str| {
+        NonceIssuer::new(&NonceKey::from_bytes(key), name).issue(NOW.unix()).as_str().to_owned()
+    };
+    let (foreign, idp) = (other([8; 32], "gateway"), other([7; 32], "provider"));
+    check(vec![
+        draft("no nonce", CHALLENGED, |draft| draft.without_claim("nonce")),
+        draft("another server's", CHALLENGED, move |draft| draft.claim("nonce", foreign.clone())),
+        draft("the provider's", CHALLENGED, move |draft| draft.claim("nonce", idp.clone())),
+        draft("no text", CHALLENGED, |draft| draft.claim("nonce", 1)),
+        draft("one bit flipped", CHALLENGED, |draft| {
+            let mut nonce = super::forge::unbase64(draft.claims["nonce"].as_str().unwrap());
+            nonce[0] ^= 1;
+            draft.claim("nonce", super::forge::base64(nonce))
+        }),
+        draft("its own", OK, |draft| draft),
+    ])
+    .await;
+}
+
+/// DPP-14: the challenge brings what the retry needs.
+#[tokio::test]
+async fn a_challenge_is_answered_once() {
+    let world = World::new().await;
+    let first = world.send(world.get(DOCUMENT).draft(|draft| draft.without_claim("nonce"))).await;
+    assert_eq!((first.status, first.challenge().as_str()), (401, "use_dpop_nonce"));
+    assert_eq!(first.header("www-authenticate"), Some(r#"DPoP algs="ES256", error="use_dpop_nonce""#));
+    let nonce = first.header("dpop-nonce").unwrap().to_owned();
+    let second = world.send(world.get(DOCUMENT).draft(|draft| draft.claim("nonce", nonce))).await;
+    assert_eq!(second.status, 200);
+}
+
+/// LIM-12, A31: a nonce holds five to ten minutes, in windows of five.
+#[tokio::test]
+async fn nonces_grow_old() {
+    for (seconds, status) in [(0, 200), (299, 200), (300, 200), (599, 200), (600, 401), (900, 401)] {
+        let world = World::new().await;
+        // The first moment of a window.
+        world.advance(300 - u64::try_from(NOW.secs() % 300).unwrap());
+        let nonce = world.nonces.issue(world.now().unix());
+        world.advance(seconds);
+        let asking = world.get(DOCUMENT).draft(|draft| draft.claim("nonce", nonce.as_str()));
+        let reply = world.send(asking).await;
+        assert_eq!(reply.status, status, "{seconds}");
+        assert!(reply.has("dpop-nonce"), "{seconds}");
+    }
+}
+
+/// LIM-10: thirty seconds to either side, both bounds included.
+#[tokio::test]
+async fn times_of_proofs() {
+    let at =
+        |name, expect, offset: i64| draft(name, expect, move |draft| draft.claim("iat", NOW.secs() + offset));
+    check(vec![
+        at("31 s ago", INVALID, -31),
+        at("30 s ago", OK, -30),
+        at("in 30 s", OK, 30),
+        at("in 31 s", INVALID, 31),
+    ])
+    .await;
+}
+
+/// DPP-18: refused at every second until it no longer counts, and then for its time.
+#[tokio::test]
+async fn a_replay_is_refused_for_good() {
+    for offset in [-30, 0, 30] {
+        let world = World::new().await;
+        let asking = world.get(DOCUMENT).draft(|draft| draft.claim("iat", NOW.secs() + offset));
+        let proof = asking.draft.proof();
+        assert_eq!(world.send(asking.clone().proof(proof.clone())).await.status, 200);
+        for second in 0..=(offset + 32) {
+            let reply = world.send(asking.clone().proof(proof.clone())).await;
+            assert_eq!(reply.challenge(), "invalid_dpop_proof", "{offset} {second}");
+            world.advance(1);
+        }
+    }
+}
+
+/// A clock that is set back admits nothing twice, and locks nobody out.
+#[tokio::test]
+async fn a_clock_that_steps_back() {
+    let world = World::new().await;
+    let asking = world.get(DOCUMENT);
+    let proof = asking.draft.proof();
+    assert_eq!(world.send(asking.clone().proof(proof.clone())).await.status, 200);
+    world.advance(61);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    world.clock.step_back(Duration::from_secs(61));
+    let again = world.send(asking.proof(proof)).await;
+    assert_eq!(again.challenge(), "invalid_dpop_proof");
+    world.advance(70);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+}
+
+/// DPP-11: which answers carry a nonce; what was given before the token is read, and anonymous reads, do not.
+/// (The rest of the classes is in the pairs.)
+#[tokio::test]
+async fn answers_without_a_nonce() {
+    let world = World::new().await;
+    world.refused_token("unknowable", TokenRefusal::Unavailable);
+    let mut options = world.get(DOCUMENT);
+    options.method = "OPTIONS".to_owned();
+    for (asking, status) in [
+        (world.get(DOCUMENT).token("unknowable"), 503),
+        (world.get("/exchange/v1/openapi.json"), 200),
+        (world.get("/exchange/v1/schemas/page.schema.json"), 200),
+        (world.get("/exchange/v1/schemas/nothing.schema.json"), 404),
+        (world.get("/exchange/v1?=1"), 400),
+        (options, 204),
+    ] {
+        let target = asking.target.clone();
+        let reply = world.send(asking).await;
+        assert_eq!((reply.status, reply.has("dpop-nonce")), (status, false), "{target}");
+    }
+    let reply = world.send(world.get("/exchange/v1/schemas/page")).await;
+    assert_eq!((reply.status, reply.has("dpop-nonce")), (404, true), "no anonymous route");
+}
+
+/// A9: a provider that cannot be reached is worth five seconds.
+#[tokio::test]
+async fn an_unreachable_provider() {
+    let world = World::new().await;
+    world.refused_token("unknowable", TokenRefusal::Unavailable);
+    let reply = world.send(world.get(DOCUMENT).token("unknowable")).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
+    assert_eq!(reply.challenge(), "-");
+}
+
+/// DPP-09: every answer says what time it is here.
+#[tokio::test]
+async fn answers_have_a_date() {
+    let world = World::new().await;
+    for asking in [world.get(DOCUMENT), world.get("/exchange/v1?=1"), world.get("/exchange/v1/openapi.json")]
+    {
+        let reply = world.send(asking).await;
+        assert_eq!(reply.header("date"), Some("Mon, 21 Sep 2026 14:13:20 GMT"));
+    }
+}

@@ -1,0 +1,127 @@
+//! List D: replay and caps, at the gateway.
+
+use dpop_bound::KeyPair;
+use dpop_bound::live::Caps;
+use dpop_bound::live::contract::{self, Stores};
+use dpop_bound::{LiveProofs, Window};
+use std::sync::{Arc, Mutex};
+
+use super::world::{DOCUMENT, MEMBER, TOKEN, World};
+
+/// DPP-18: of two equal proofs at once one is accepted.
+#[tokio::test]
+async fn two_identical_proofs_in_parallel() {
+    let world = World::new().await;
+    let asking = world.get(DOCUMENT);
+    let proof = asking.draft.proof();
+    let one = || world.send(asking.clone().proof(proof.clone()));
+    let (first, second, third) = tokio::join!(one(), one(), one());
+    let mut statuses = [first.status, second.status, third.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 401, 401]);
+}
+
+/// DPP-18, LIM-12: after a restart the nonce is another server's, so an old proof is challenged, not accepted.
+#[tokio::test]
+async fn a_replay_after_a_restart() {
+    let world = World::new().await;
+    let asking = world.get(DOCUMENT).draft(|draft| {
+        let restarted = dpop_bound::NonceIssuer::new(
+            &dpop_bound::nonce::NonceKey::generate(&dpop_bound::SystemRandom).unwrap(),
+            "gateway",
+        );
+        draft.claim("nonce", restarted.issue(super::world::NOW.unix()).as_str())
+    });
+    assert_eq!(world.send(asking).await.challenge(), "use_dpop_nonce");
+}
+
+/// LIM-06, ERR-09: the member's cap, with the exact wait; refused proofs take no room.
+#[tokio::test]
+async fn the_cap_of_a_member() {
+    let world = World::new().await;
+    world.fill(MEMBER, 600);
+    for _ in 0..3 {
+        let reply = world.send(world.get(DOCUMENT)).await;
+        assert_eq!((reply.status, reply.code()), (429, "DPOP_PROOF_LIMIT"));
+        assert_eq!(reply.header("retry-after"), Some("31"), "until just after 30 s past its iat");
+        assert!(reply.has("dpop-nonce") && !reply.has("www-authenticate") && !reply.has("ratelimit"));
+    }
+    assert_eq!(world.traces().await.live, 600);
+    world.token("anothers", |claims| claims.member = "other".into());
+    assert_eq!(world.send(world.get(DOCUMENT).token("anothers")).await.status, 200);
+    world.advance(30);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.header("retry-after"), Some("1"));
+    world.advance(1);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+}
+
+/// LIM-06, ERR-10: the cap of all.
+#[tokio::test]
+async fn the_cap_of_all() {
+    let world = World::with(|config| config.limits.live_proofs = 1200).await;
+    world.fill("a", 600);
+    world.fill("b", 600);
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.status, reply.code()), (503, "SERVICE_UNAVAILABLE"));
+    assert_eq!(reply.header("retry-after"), Some("31"));
+    assert!(reply.has("dpop-nonce"));
+}
+
+/// DPP-21: ids belong to keys: two installations may use the same one.
+#[tokio::test]
+async fn one_id_of_two_keys() {
+    let world = World::new().await;
+    let other = Arc::new(KeyPair::generate().unwrap());
+    let jkt = other.public_key().thumbprint().to_string();
+    world.token("anothers", |claims| claims.jkt = Some(jkt));
+    let same = |draft: super::forge::Draft| draft.claim("jti", "the-same-id-of-two-keys");
+    assert_eq!(world.send(world.get(DOCUMENT).draft(same)).await.status, 200);
+    let asking = world.get(DOCUMENT).token("anothers").draft(|draft| same(draft).of(Arc::clone(&other)));
+    assert_eq!(world.send(asking).await.status, 200);
+}
+
+/// A9: a store that cannot be asked is a 503, never a pass.
+#[tokio::test]
+async fn the_store_is_down() {
+    let world = World::new().await;
+    world.live.off();
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("60")));
+    assert_eq!(world.traces().await.relayed, 0);
+}
+
+/// Proofs that are refused for what they are take no room, however many.
+#[tokio::test]
+async fn a_flood_takes_no_room() {
+    let world = World::new().await;
+    for at in 0..200 {
+        let asking = world.get(DOCUMENT).from(&format!("198.51.100.{at}")).draft(|d| d.claim("htm", "PUT"));
+        assert_eq!(world.send(asking.token(TOKEN)).await.status, 401);
+    }
+    assert_eq!(world.traces().await.live, 0);
+}
+
+struct Memory;
+
+impl Stores for Memory {
+    type Store = Arc<Mutex<LiveProofs>>;
+
+    async fn empty(&self, window: Window, caps: Caps) -> Self::Store {
+        Arc::new(Mutex::new(LiveProofs::new(window, caps)))
+    }
+
+    async fn another(&self, store: &Self::Store) -> Self::Store {
+        Arc::clone(store)
+    }
+
+    async fn with_window(&self, store: Self::Store, window: Window) -> Self::Store {
+        store.lock().unwrap().set_window(window);
+        store
+    }
+}
+
+/// DPP-18, DPP-19: what the gateway remembers proofs in keeps the rules of every such store.
+#[tokio::test]
+async fn the_rules_of_every_store() {
+    contract::every_rule(&Memory).await;
+}

@@ -1,0 +1,148 @@
+//! List E: tokens, at the gateway. How a provider judges them is told by its own tests.
+
+use std::time::Duration;
+
+use dpop_bound::KeyPair;
+use exchange_service::idp::tokens::TokenRefusal;
+
+use super::world::{CLIENT, DOCUMENT, MEMBER, NOW, World};
+
+/// ERR-05: whatever the provider does not take, in one code.
+#[tokio::test]
+async fn tokens_that_are_not_taken() {
+    let world = World::new().await;
+    for refusal in [
+        TokenRefusal::Malformed,
+        TokenRefusal::Type,
+        TokenRefusal::Algorithm,
+        TokenRefusal::Key,
+        TokenRefusal::Signature,
+        TokenRefusal::Issuer,
+        TokenRefusal::Expired,
+        TokenRefusal::Early,
+    ] {
+        world.refused_token("refused", refusal);
+        let reply = world.send(world.get(DOCUMENT).token("refused")).await;
+        assert_eq!((reply.status, reply.code()), (401, "UNAUTHENTICATED"), "{refusal}");
+        assert_eq!((reply.challenge().as_str(), reply.has("dpop-nonce")), ("invalid_token", true));
+    }
+    assert_eq!(world.traces().await.live, 0);
+}
+
+/// IDP-07, ERR-05: a token for somebody else.
+#[tokio::test]
+async fn another_audience() {
+    let world = World::new().await;
+    for audiences in [vec![], vec!["other"], vec!["Exchange-Gateway"]] {
+        world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
+        // What was verified once is remembered, so each is a token of its own.
+        let world = World::new().await;
+        world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
+        assert_eq!(world.send(world.get(DOCUMENT).token("other")).await.code(), "UNAUTHENTICATED");
+    }
+    world.token("both", |claims| claims.audiences.extend(["other".to_owned()]));
+    assert_eq!(world.send(world.get(DOCUMENT).token("both")).await.status, 200);
+}
+
+/// ERR-06, ERR-08: bound to no key, and to another.
+#[tokio::test]
+async fn keys_of_tokens() {
+    let world = World::new().await;
+    world.token("unbound", |claims| claims.jkt = None);
+    let reply = world.send(world.get(DOCUMENT).token("unbound")).await;
+    assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_REQUIRED", ""));
+    let other = KeyPair::generate().unwrap().public_key().thumbprint().to_string();
+    world.token("anothers", |claims| claims.jkt = Some(other));
+    let reply = world.send(world.get(DOCUMENT).token("anothers")).await;
+    assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_INVALID", "invalid_dpop_proof"));
+    world.token("garbled", |claims| claims.jkt = Some("no thumbprint".to_owned()));
+    assert_eq!(world.send(world.get(DOCUMENT).token("garbled")).await.code(), "UNAUTHENTICATED");
+}
+
+/// LIM-07: a token is verified once, remembered until it ends, and no longer.
+#[tokio::test]
+async fn a_token_is_remembered_until_it_ends() {
+    let world = World::new().await;
+    world.token("short", |claims| claims.expires_at = NOW.plus(Duration::from_secs(300)));
+    for _ in 0..3 {
+        assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.status, 200);
+    }
+    assert_eq!(*world.provider.asked.lock().unwrap(), 1);
+    world.advance(299);
+    assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.status, 200);
+    world.advance(1);
+    assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.code(), "UNAUTHENTICATED");
+}
+
+/// A provider that cannot be reached does not matter to a token that is known.
+#[tokio::test]
+async fn a_known_token_needs_no_provider() {
+    let world = World::new().await;
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    world.refused_token(super::world::TOKEN, TokenRefusal::Unavailable);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+}
+
+/// ERR-12, ERR-13, IDP-25: what the member disconnects counts at the next request, also for a token that is
+/// remembered.
+#[tokio::test]
+async fn what_was_disconnected() {
+    let world = World::new().await;
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    let signed_in = NOW.minus(Duration::from_secs(60)).millis();
+    world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {signed_in})")).await;
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.status, reply.code()), (401, "CLIENT_REVOKED"));
+    // A later sign-in is another connection.
+    world.token("later", |claims| claims.auth_time = NOW.minus(Duration::from_secs(59)));
+    assert_eq!(world.send(world.get(DOCUMENT).token("later")).await.status, 200);
+    // Its key is refused for good, before anything is said of the client.
+    world.sql("UPDATE installation SET revoked_at = 1").await;
+    for token in [super::world::TOKEN, "later"] {
+        let reply = world.send(world.get(DOCUMENT).token(token)).await;
+        assert_eq!((reply.status, reply.code()), (401, "INSTALLATION_REVOKED"), "{token}");
+    }
+}
+
+/// GW-04, ERR-11: the scope has to be in the token and in the registry; a registry that takes it away is seen
+/// within five seconds.
+#[tokio::test]
+async fn scopes_of_token_and_registry() {
+    let world = World::new().await;
+    world.token("narrow", |claims| claims.scopes = ["exchange.connect".to_owned()].into());
+    let ask = async |token, target: &str| {
+        let reply = world.send(world.get(target).token(token)).await;
+        (reply.status, reply.code().to_owned())
+    };
+    assert_eq!(ask("narrow", DOCUMENT).await.0, 200);
+    assert_eq!(ask("narrow", "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
+    // RES-02, A23: any exchange scope.
+    assert_eq!(ask("narrow", "/exchange/v1/catalog/locations").await.0, 200);
+    world.token("none", |claims| claims.scopes = ["offline_access".to_owned()].into());
+    assert_eq!(ask("none", "/exchange/v1/catalog/locations").await, (403, "SCOPE_MISSING".to_owned()));
+    let whole = super::world::TOKEN;
+    assert_eq!(ask(whole, "/exchange/v1/me/stock").await.0, 200);
+    world.sql("DELETE FROM client_scope WHERE scope = 'exchange.stock.read'").await;
+    world.advance(5);
+    assert_eq!(ask(whole, "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
+}
+
+/// ERR-14, ERR-15, ERR-39, ERR-40: each with what it comes with.
+#[tokio::test]
+async fn the_registry_refuses() {
+    for (sql, code, wait) in [
+        ("UPDATE setting SET value = 'off'", "EXCHANGE_DISABLED", Some("30")),
+        ("UPDATE client SET state = 'suspended'", "CLIENT_SUSPENDED", None),
+        ("DELETE FROM client_scope; DELETE FROM client", "CLIENT_NOT_ALLOWED", None),
+    ] {
+        let world = World::new().await;
+        world.sql(sql).await;
+        let reply = world.send(world.get(DOCUMENT)).await;
+        assert_eq!((reply.code(), reply.header("retry-after")), (code, wait));
+        assert!(reply.has("dpop-nonce") && !reply.has("ratelimit"));
+    }
+    let world = World::new().await;
+    world.registry.off();
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("REGISTRY_UNAVAILABLE", Some("30")));
+}

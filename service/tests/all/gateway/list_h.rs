@@ -1,0 +1,327 @@
+//! List H: what else can be done to a gateway. (The order of checks is in `pairs`, connections in `serving`.)
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use bytes::Bytes;
+use exchange_service::shared::rate::{Bucket, Policy};
+use hyper::body::Frame;
+
+use super::world::{ADD, DOCUMENT, MEMBER, ORIGIN, PEER, World};
+
+/// Headers that mean something inside mean nothing from outside, and do not get inside.
+#[tokio::test]
+async fn header_smuggling() {
+    let world = World::new().await;
+    let mut asking = world.write("key-0001");
+    for name in
+        ["Exchange-Relay", "X-Exchange-Member", "X-Exchange-Caller", "X-Forwarded-User", "X-Member-Id"]
+    {
+        asking = asking.header(name, "somebody else");
+    }
+    assert_eq!(world.send(asking).await.status, 200);
+    let asked = world.backend.asked.lock().unwrap();
+    assert_eq!(asked[0].1.member.as_str(), MEMBER);
+}
+
+/// DPP-20: one of each, or none counts.
+#[tokio::test]
+async fn repeated_headers() {
+    let world = World::new().await;
+    let mut tokens = world.get(DOCUMENT);
+    tokens.authorization = vec![tokens.authorization[0].clone(); 2];
+    let mut proofs = world.get(DOCUMENT);
+    proofs.proofs = Some(vec![proofs.draft.proof(), proofs.draft.proof()]);
+    for (asking, code) in [
+        (tokens, "UNAUTHENTICATED"),
+        (proofs, "DPOP_INVALID"),
+        (world.write("key-0001").header("Idempotency-Key", "key-0001"), "IDEMPOTENCY_KEY_MISSING"),
+        (world.write("key-0002").header("Content-Type", "application/json"), "UNSUPPORTED_MEDIA_TYPE"),
+    ] {
+        assert_eq!(world.send(asking).await.code(), code);
+    }
+    let asking = world.get(DOCUMENT).header("X-Correlation-Id", "a").header("X-Correlation-Id", "a");
+    assert_eq!(world.send(asking).await.header("x-correlation-id").unwrap().len(), 36, "an id of its own");
+}
+
+/// DPP-08, A29: the configured origin counts, whatever the request line or `Host` says.
+#[tokio::test]
+async fn absolute_targets_and_hosts() {
+    let world = World::new().await;
+    let mut absolute = world.get(DOCUMENT);
+    absolute.target = format!("http://evil.example{DOCUMENT}");
+    assert_eq!(world.send(absolute).await.status, 200);
+    let htu = |asking: super::world::Asking| {
+        asking.draft(|draft| draft.claim("htu", format!("http://evil.example{DOCUMENT}")))
+    };
+    for asking in [
+        htu(world.get(DOCUMENT).header("Host", "evil.example")),
+        htu(world.get(DOCUMENT).header("X-Forwarded-Host", "evil.example")),
+    ] {
+        assert_eq!(world.send(asking).await.challenge(), "invalid_dpop_proof");
+    }
+    assert_eq!(world.send(world.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
+}
+
+/// A1, DPP-08: one spelling of a path is a route; another is none, and a proof is for the one that was sent.
+#[tokio::test]
+async fn spellings_of_a_path() {
+    let world = World::new().await;
+    for (path, status, nonce) in [
+        ("/exchange/v1/me/stock", 200, true),
+        ("/exchange/v1/me/stock/", 404, true),
+        ("/exchange/v1//me/stock", 404, true),
+        ("/exchange/v1/me/%73tock", 404, true),
+        ("/EXCHANGE/v1/me/stock", 404, true),
+        ("/exchange/v1/me/stock;a=b", 404, true),
+        ("/exchange/v1/me%2fstock", 404, false),
+        ("/exchange/v1/me/../me/stock", 404, false),
+        ("/exchange/v1/me/%2e%2e/me/stock", 404, false),
+    ] {
+        let reply = world.send(world.get(path)).await;
+        assert_eq!((reply.status, reply.has("dpop-nonce")), (status, nonce), "{path}");
+    }
+    let other = world.get("/exchange/v1/me/stock");
+    let other = other.draft(|draft| draft.claim("htu", format!("{ORIGIN}/exchange/v1/me/%73tock")));
+    assert_eq!(world.send(other).await.challenge(), "invalid_dpop_proof");
+}
+
+/// GW-03: the method is the request line's.
+#[tokio::test]
+async fn method_override() {
+    let world = World::new().await;
+    for name in ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] {
+        let reply = world.send(world.get("/exchange/v1/me/blueprints").header(name, "POST")).await;
+        assert_eq!(reply.status, 200, "{name}");
+    }
+    assert_eq!(world.send(world.get("/exchange/v1/me/blueprints?_method=POST")).await.status, 200);
+    let asked = world.backend.asked.lock().unwrap();
+    assert!(asked.iter().all(|(operation, _)| *operation == "blueprints_read"));
+}
+
+/// A body whose size nobody said: these chunks, and then its end or nothing more.
+struct Chunks {
+    chunks: VecDeque<Result<Bytes, std::io::Error>>,
+    ends: bool,
+}
+
+impl hyper::body::Body for Chunks {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        match self.chunks.pop_front() {
+            Some(chunk) => Poll::Ready(Some(chunk.map(Frame::data))),
+            None if self.ends => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+fn chunked(chunks: Vec<Vec<u8>>) -> Body {
+    let chunks = chunks.into_iter().map(|chunk| Ok(Bytes::from(chunk))).collect();
+    Body::new(Chunks { chunks, ends: true })
+}
+
+fn never() -> Body {
+    Body::new(Chunks { chunks: VecDeque::new(), ends: false })
+}
+
+/// LIM-23, A8: in one piece or in many, at the bound or one byte over it; before the token is read.
+#[tokio::test]
+async fn bodies_that_are_too_large() {
+    let world = World::new().await;
+    let padded = |bytes: usize| [ADD.as_bytes(), &vec![b' '; bytes - ADD.len()]].concat();
+    let most = 2 << 20;
+    let mut exact = world.write("key-0001");
+    exact.body = padded(most);
+    assert_eq!(world.send(exact).await.status, 200);
+    let pieces = |bytes: usize| padded(bytes).chunks(60_000).map(<[u8]>::to_vec).collect();
+    assert_eq!(world.send_body(world.write("key-0002"), Some(chunked(pieces(most)))).await.status, 200);
+    let mut over = world.write("key-0003");
+    over.body = padded(most + 1);
+    over.authorization.clear();
+    for body in [None, Some(chunked(pieces(most + 1)))] {
+        let reply = world.send_body(over.clone(), body).await;
+        assert_eq!((reply.code(), reply.has("dpop-nonce")), ("PAYLOAD_TOO_LARGE", false));
+    }
+    // On every route, also where nobody reads a body.
+    let mut get = world.get(DOCUMENT);
+    get.body = padded(most + 1);
+    assert_eq!(world.send(get).await.code(), "PAYLOAD_TOO_LARGE");
+}
+
+/// A body that never ends is cut.
+#[tokio::test(start_paused = true)]
+async fn a_slow_body_is_cut() {
+    let world = World::new().await;
+    let body = never();
+    let before = tokio::time::Instant::now();
+    let reply = world.send_body(world.write("key-0001"), Some(body)).await;
+    assert_eq!((reply.status, reply.has("dpop-nonce")), (400, false));
+    assert_eq!(before.elapsed().as_secs(), 20);
+}
+
+/// A body that breaks off, and room for bodies that is taken: neither gets as far as the token.
+#[tokio::test(start_paused = true)]
+async fn bodies_that_cannot_be_had() {
+    let world = World::with(|config| config.limits.held_bytes = 0).await;
+    let broken = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
+    let broken = Body::new(Chunks { chunks: broken.into(), ends: true });
+    let reply = world.send_body(world.write("key-0001"), Some(broken)).await;
+    assert_eq!((reply.code(), reply.has("dpop-nonce")), ("SCHEMA_INVALID", false));
+    let slow = never();
+    let (first, second) = tokio::join!(
+        world.send_body(world.write("key-0001"), Some(slow)),
+        world.send(world.write("key-0002")),
+    );
+    assert_eq!(first.status, 400);
+    assert_eq!((second.code(), second.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
+    assert!(!second.has("dpop-nonce"));
+}
+
+/// ERR-30: nothing is unpacked, so nothing unfolds.
+#[tokio::test]
+async fn a_packed_bomb() {
+    let world = World::new().await;
+    for coding in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
+        let mut asking = world.write("key-0001").header("Content-Encoding", coding);
+        asking.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+        assert_eq!(world.send(asking).await.code(), "UNSUPPORTED_MEDIA_TYPE", "{coding}");
+    }
+    let mut plain = world.write("key-0001");
+    plain.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+    let reply = world.send(plain).await;
+    assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec![""]));
+}
+
+/// ERR-22, A38: what is no JSON document has one error, at its root; depth and repetition are bounded.
+#[tokio::test]
+async fn documents_of_all_kinds() {
+    let world = World::new().await;
+    let op = |more: &str| format!(r#"{{"ops":[{{"op":"add","ref":{{"bt":"b"}}{more}}}]}}"#);
+    for (at, (body, status, pointers)) in [
+        ("".to_owned(), 400, Some(vec![""])),
+        ("{".to_owned(), 400, Some(vec![""])),
+        ("NaN".to_owned(), 400, Some(vec![""])),
+        (r#"{"ops":[NaN]}"#.to_owned(), 400, Some(vec![""])),
+        (format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)), 400, Some(vec![""])),
+        ("{\"ops\":[]}\0".to_owned(), 400, Some(vec![""])),
+        ("\u{feff}{}".to_owned(), 400, Some(vec![""])),
+        ("null".to_owned(), 400, Some(vec![""])),
+        ("[]".to_owned(), 400, Some(vec![""])),
+        (op(r#","acquiredAt":1e400"#), 400, Some(vec!["/ops/0/acquiredAt"])),
+        (op(r#","x":1e999999999"#), 200, None),
+        (op(&format!(r#","x":{}"#, "9".repeat(100_000))), 200, None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut asking = world.write(&format!("key-{at:04}"));
+        let shown = body.chars().take(40).collect::<String>();
+        asking.body = body.into_bytes();
+        let reply = world.send(asking).await;
+        assert_eq!(reply.status, status, "{shown} {}", reply.body);
+        if let Some(pointers) = pointers {
+            assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", pointers), "{shown}");
+        }
+    }
+}
+
+/// ERR-02, LIM-26, CON-09: at most 50 errors, pointers of at most 200 characters, and never a value.
+#[tokio::test]
+async fn errors_are_bounded() {
+    let world = World::new().await;
+    let mut many = world.write("key-0001");
+    many.body = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"hush"}"#; 60].join(",")).into_bytes();
+    let reply = world.send(many).await;
+    assert_eq!((reply.code(), reply.pointers().len()), ("SCHEMA_INVALID", 50));
+    assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
+    let mut long = world.write("key-0002");
+    long.body = ADD.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(200)), 1).into_bytes();
+    let reply = world.send(long).await;
+    assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec![""]));
+    let mut fits = world.write("key-0003");
+    fits.body = ADD.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(199)), 1).into_bytes();
+    assert_eq!(world.send(fits).await.status, 200);
+}
+
+/// GW-13: an id that is none does not come back, in whatever disguise.
+#[tokio::test]
+async fn correlation_id_injection() {
+    let world = World::new().await;
+    let most = "a".repeat(128);
+    for (id, echoed) in [
+        ("my-id_1.2", true),
+        (most.as_str(), true),
+        (&format!("{most}a"), false),
+        ("", false),
+        ("a b", false),
+        ("<script>", false),
+        ("a\tb", false),
+        ("ä", false),
+        ("a,b", false),
+    ] {
+        let reply = world.send(world.get("/exchange/v1?=1").header("X-Correlation-Id", id)).await;
+        assert_eq!(reply.header("x-correlation-id") == Some(id), echoed, "{id}");
+        assert_eq!(reply.body["correlationId"].as_str(), reply.header("x-correlation-id"));
+    }
+}
+
+/// LIM-04: whoever makes up `X-Forwarded-For` is counted by where the request comes from. (How trusted proxies
+/// are read is told beside `serve::forwarded`.)
+#[tokio::test]
+async fn forwarded_for_spoofing() {
+    let world = World::new().await;
+    let peer = exchange_service::peer::Peer(PEER.parse().unwrap());
+    world.exhaust(Bucket::of(peer), Policy::per_minute(120)).await;
+    let asking =
+        world.get(DOCUMENT).header("X-Forwarded-For", "203.0.113.7").header("Forwarded", "for=203.0.113.7");
+    assert_eq!(world.send(asking).await.code(), "RATE_LIMITED");
+}
+
+/// FED-08, WRT-09: cursors are the backend's to judge, whatever they look like; a limit is not.
+#[tokio::test]
+async fn cursors_and_limits() {
+    let world = World::new().await;
+    for (query, status, pointers) in [
+        ("cursor=anything", 200, vec![]),
+        ("cursor=%27%20OR%201%3D1--", 200, vec![]),
+        ("limit=1", 200, vec![]),
+        ("limit=1000", 200, vec![]),
+        ("limit=0", 400, vec!["/limit"]),
+        ("limit=1001", 400, vec!["/limit"]),
+        ("limit=1e2", 400, vec!["/limit"]),
+        ("limit=", 400, vec!["/limit"]),
+        ("limit=0010", 200, vec![]),
+        ("limit=00010", 400, vec!["/limit"]),
+        ("limit=10.0", 400, vec!["/limit"]),
+        ("limit=%2B10", 400, vec!["/limit"]),
+        ("limit=1&limit=2", 400, vec!["/limit"]),
+        ("undeclared=1", 200, vec![]),
+        ("=1", 400, vec!["/"]),
+    ] {
+        let reply = world.send(world.get(&format!("/exchange/v1/me/blueprints?{query}"))).await;
+        assert_eq!((reply.status, reply.pointers()), (status, pointers), "{query}");
+    }
+}
+
+/// Patterns run in linear time: the worst texts for a backtracking one are answered at once.
+#[tokio::test]
+async fn patterns_do_not_explode() {
+    let world = World::new().await;
+    let key = "a".repeat(100_000);
+    assert_eq!(world.send(world.write(&key)).await.code(), "IDEMPOTENCY_KEY_MISSING");
+    let mut asking = world.write("key-0001");
+    let label = "a-".repeat(200_000);
+    asking.body =
+        format!(r#"{{"ops":[{{"op":"add","ref":{{"bt":"b"}},"extensions":{{"{label}":{{}}}}}}]}}"#).into();
+    let before = std::time::Instant::now();
+    assert!(matches!(world.send(asking).await.status, 200 | 400));
+    assert!(before.elapsed().as_secs() < 5);
+}

@@ -1,0 +1,363 @@
+//! GW-01: every pair of stages, made from the list of stages. A request that breaks the rules of two is
+//! refused by the earlier one, with its code, its headers, and what it has cost by then.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use dpop_bound::KeyPair;
+use exchange_service::gateway::stages::{Given, STAGES};
+use exchange_service::idempotency::{self, Claiming};
+use exchange_service::idp::tokens::TokenRefusal;
+use exchange_service::ids::{ClientId, MemberId};
+use exchange_service::shared::rate::{Bucket, Policy};
+
+use super::world::{ADD, Asking, CLIENT, MEMBER, NOW, PEER, TOKEN, Traces, WRITE, World};
+
+type Breaking<'a> = Pin<Box<dyn Future<Output = Asking> + 'a>>;
+
+/// One way of breaking the rules of a stage.
+struct Breach {
+    /// The stage, by its place in the list.
+    stage: usize,
+    name: &'static str,
+    code: &'static str,
+    challenge: &'static str,
+    nonce: bool,
+    rate: bool,
+    /// Whether the proof took room, the key has an installation, a write was counted.
+    traces: (bool, bool, bool),
+    commit: for<'a> fn(&'a World, Asking) -> Breaking<'a>,
+}
+
+/// With what stages after the token's cost, unless said otherwise.
+macro_rules! breaches {
+    ($($stage:literal $name:literal $code:literal $challenge:literal [$($trace:ident)*] |$world:pat_param, $asking:pat_param| $do:expr;)*) => {
+        vec![$(Breach {
+            stage: $stage - 1,
+            name: $name,
+            code: $code,
+            challenge: $challenge,
+            nonce: [$(stringify!($trace)),*].contains(&"nonce"),
+            rate: [$(stringify!($trace)),*].contains(&"rate"),
+            traces: (
+                [$(stringify!($trace)),*].contains(&"proof"),
+                [$(stringify!($trace)),*].contains(&"installation"),
+                [$(stringify!($trace)),*].contains(&"write"),
+            ),
+            commit: |$world, $asking| Box::pin(async move { $do }),
+        }),*]
+    };
+}
+
+fn breaches() -> Vec<Breach> {
+    breaches! {
+        1 "dot segments" "NOT_FOUND" "-" []
+            |_, mut asking| { asking.target = "/exchange/v1/../v1/me".to_owned(); asking };
+        1 "TRACE" "NOT_FOUND" "-" [] |_, mut asking| { asking.method = "TRACE".to_owned(); asking };
+        1 "a parameter without a name" "SCHEMA_INVALID" "-" []
+            |_, mut asking| { asking.target += "?=1"; asking };
+
+        2 "the source asks too often" "RATE_LIMITED" "-" [] |world, asking| {
+            let peer = exchange_service::peer::Peer(PEER.parse().unwrap());
+            world.exhaust(Bucket::of(peer), Policy::per_minute(120)).await;
+            asking
+        };
+        2 "a large body" "PAYLOAD_TOO_LARGE" "-" []
+            |_, mut asking| { asking.body = vec![b'['; (2 << 20) + 1]; asking };
+
+        3 "no token" "UNAUTHENTICATED" "" [nonce]
+            |_, mut asking| { asking.authorization.clear(); asking };
+        3 "a token of nobody" "UNAUTHENTICATED" "invalid_token" [nonce] |_, asking| asking.token("nobodys");
+        3 "Bearer" "DPOP_REQUIRED" "" [nonce]
+            |_, mut asking| { asking.authorization = vec![format!("Bearer {TOKEN}")]; asking };
+        3 "no proof" "DPOP_REQUIRED" "" [nonce] |_, mut asking| { asking.proofs = Some(Vec::new()); asking };
+        3 "two proofs" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
+            |_, mut asking| { asking.proofs = Some(vec!["a.b.c".to_owned(); 2]); asking };
+        3 "the provider is down" "SERVICE_UNAVAILABLE" "-" [] |world, asking| {
+            world.refused_token("unknowable", TokenRefusal::Unavailable);
+            asking.token("unknowable")
+        };
+        3 "a signature of another" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |_, asking| {
+            asking.draft(|draft| draft.signed_by(KeyPair::generate().unwrap()))
+        };
+        3 "no nonce" "DPOP_INVALID" "use_dpop_nonce" [nonce]
+            |_, asking| asking.draft(|draft| draft.without_claim("nonce"));
+        3 "another method" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
+            |_, asking| asking.draft(|draft| draft.claim("htm", "DELETE"));
+        3 "an unbound token" "DPOP_REQUIRED" "" [nonce] |world, asking| {
+            world.token("unbound", |claims| claims.jkt = None);
+            asking.token("unbound")
+        };
+        3 "a replay" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |world, asking| {
+            world.fill(MEMBER, 1);
+            asking.draft(|draft| draft.claim("jti", format!("filled-{MEMBER}-{:08}", 0)))
+        };
+        3 "as many live proofs as a member may have" "DPOP_PROOF_LIMIT" "-" [nonce]
+            |world, asking| { world.fill(MEMBER, 600); asking };
+        3 "as many live proofs as there may be" "SERVICE_UNAVAILABLE" "-" [nonce] |world, asking| {
+            for at in 0..2 { world.fill(&format!("other-{at}"), 600); }
+            asking
+        };
+        3 "the live proofs cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce]
+            |world, asking| { world.live.off(); asking };
+
+        4 "another audience" "UNAUTHENTICATED" "invalid_token" [nonce proof] |world, asking| {
+            world.token(TOKEN, |claims| claims.audiences = ["other".to_owned()].into());
+            asking
+        };
+
+        5 "no such path" "NOT_FOUND" "-" [nonce proof] |_, mut asking| {
+            asking.target = "/exchange/v1/nothing".to_owned();
+            asking.draft(|draft| draft.claim("htu", "https://gateway.example/exchange/v1/nothing"))
+        };
+        5 "no such method" "NOT_FOUND" "-" [nonce proof] |_, mut asking| {
+            asking.method = "PUT".to_owned();
+            asking.draft(|draft| draft.claim("htm", "PUT"))
+        };
+        5 "HEAD where there is no GET" "NOT_FOUND" "-" [nonce proof] |_, mut asking| {
+            asking.method = "HEAD".to_owned();
+            asking.draft(|draft| draft.claim("htm", "HEAD"))
+        };
+
+        6 "the registry is down" "REGISTRY_UNAVAILABLE" "-" [nonce proof]
+            |world, asking| { world.registry.off(); asking };
+        6 "the exchange is off" "EXCHANGE_DISABLED" "-" [nonce proof]
+            |world, asking| { world.sql("UPDATE setting SET value = 'off'").await; asking };
+        6 "no such client" "CLIENT_NOT_ALLOWED" "-" [nonce proof] |world, asking| {
+            world.sql("DELETE FROM client_scope; DELETE FROM client").await;
+            asking
+        };
+        6 "suspended" "CLIENT_SUSPENDED" "-" [nonce proof]
+            |world, asking| { world.sql("UPDATE client SET state = 'suspended'").await; asking };
+
+        7 "the store is down" "SERVICE_UNAVAILABLE" "-" [nonce proof]
+            |world, asking| { world.installations.off(); asking };
+        7 "a disconnected key" "INSTALLATION_REVOKED" "invalid_token" [nonce proof] |world, asking| {
+            let jkt = world.key.public_key().thumbprint();
+            world.sql(&format!(
+                "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen, revoked_at) \
+                 VALUES ('i', 'else', 'somebody', '{jkt}', 0, 0, 1)"
+            )).await;
+            asking
+        };
+
+        8 "a disconnected client" "CLIENT_REVOKED" "invalid_token" [nonce proof] |world, asking| {
+            let at = NOW.minus(Duration::from_secs(60)).millis();
+            world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {at})")).await;
+            asking
+        };
+
+        9 "a scope that was not granted" "SCOPE_MISSING" "-" [nonce proof installation] |world, asking| {
+            world.sql("DELETE FROM client_scope WHERE scope = 'exchange.blueprints.write'").await;
+            asking
+        };
+
+        10 "an old client" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation] |world, asking| {
+            world.sql("UPDATE client SET min_version = '2.0.0'").await;
+            asking.header("User-Agent", "Client/1.9.9")
+        };
+        10 "no version" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation]
+            |world, asking| { world.sql("UPDATE client SET min_version = '2.0.0'").await; asking };
+
+        11 "the member's client asks too often" "RATE_LIMITED" "-" [nonce proof installation]
+            |world, asking| {
+                let bucket = Bucket::Member(ClientId::from(CLIENT), MemberId::from(MEMBER));
+                world.exhaust(bucket, Policy::per_minute(120)).await;
+                asking
+            };
+        11 "the client asks too often" "RATE_LIMITED" "-" [nonce proof installation] |world, asking| {
+            world.exhaust(Bucket::Client(ClientId::from(CLIENT)), Policy::per_minute(1200)).await;
+            asking
+        };
+        11 "the limits cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation]
+            |world, asking| { world.rates.off(); asking };
+        11 "the day's writes are used" "QUOTA_EXCEEDED" "-" [nonce proof installation rate]
+            |world, asking| {
+                let day = NOW.day();
+                let sql = format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 500)");
+                world.sql(&sql).await;
+                asking
+            };
+        11 "writes cannot be counted" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate]
+            |world, asking| { world.quota.off(); asking };
+
+        12 "no media type" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
+            |_, asking| asking.without("Content-Type");
+        12 "two media types" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
+            |_, asking| asking.header("Content-Type", "application/json");
+        12 "a packed body" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
+            |_, asking| asking.header("Content-Encoding", "gzip");
+
+        13 "no key" "IDEMPOTENCY_KEY_MISSING" "-" [nonce proof installation rate write]
+            |_, asking| asking.without("Idempotency-Key");
+        13 "a short key" "IDEMPOTENCY_KEY_MISSING" "-" [nonce proof installation rate write]
+            |_, asking| asking.without("Idempotency-Key").header("Idempotency-Key", "short");
+        13 "two keys" "IDEMPOTENCY_KEY_MISSING" "-" [nonce proof installation rate write]
+            |_, asking| asking.header("Idempotency-Key", "key-0002");
+        13 "no JSON" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
+            |_, mut asking| { asking.body = b"{".to_vec(); asking };
+        13 "the keys cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate write]
+            |world, asking| { world.keys.off(); asking };
+        13 "another request's key" "IDEMPOTENCY_KEY_REUSED" "-" [nonce proof installation rate write]
+            |world, asking| { claim(world, b"other").await; asking };
+        13 "a key in use" "IDEMPOTENCY_IN_PROGRESS" "-" [nonce proof installation rate write]
+            |world, asking| { claim(world, &asking.body).await; asking };
+        13 "no room for an answer" "EXCHANGE_BUDGET_EXHAUSTED" "-" [nonce proof installation rate]
+            |world, asking| {
+                world.sql(&format!("INSERT INTO kept_bytes VALUES ('{CLIENT}', '{MEMBER}', 1048576)")).await;
+                asking
+            };
+
+        14 "no ops" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
+            |_, mut asking| { asking.body = br#"{"ops":[]}"#.to_vec(); asking };
+        14 "501 ops" "BATCH_TOO_LARGE" "-" [nonce proof installation rate write] |_, mut asking| {
+            let ops = vec![r#"{"op":"add","ref":{"bt":"b"}}"#; 501].join(",");
+            asking.body = format!(r#"{{"ops":[{ops}]}}"#).into_bytes();
+            asking
+        };
+        14 "an undeclared member with a long name" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
+            |_, mut asking| {
+                asking.body = ADD.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(200)), 1).into_bytes();
+                asking
+            };
+    }
+}
+
+/// Claims the key of the request for a body.
+async fn claim(world: &World, body: &[u8]) {
+    let request = idempotency::request_hash("blueprints_write", body);
+    let terms = idempotency::Terms::of(&world.config.limits);
+    let done = world.store.write(move |connection| {
+        let (client, member) = (ClientId::from(CLIENT), MemberId::from(MEMBER));
+        let asked = Claiming { client: &client, member: &member, key: "key-0001", request, fence: 1 };
+        idempotency::claim(connection, &asked, &terms, NOW)
+    });
+    done.await.unwrap();
+}
+
+async fn world() -> World {
+    World::with(|config| config.limits.live_proofs = 1200).await
+}
+
+/// What a request of these breaches, the later ones committed first, is answered, and what it costs.
+async fn check(breaches: &[&Breach]) {
+    let world = world().await;
+    let mut asking = world.post(WRITE, ADD).header("Idempotency-Key", "key-0001");
+    for breach in breaches.iter().rev() {
+        asking = (breach.commit)(&world, asking).await;
+    }
+    let first = breaches[0];
+    let head = asking.method == "HEAD";
+    let before = world.traces().await;
+    let reply = world.send(asking).await;
+    let after = world.traces().await;
+    let names: Vec<_> = breaches.iter().map(|breach| breach.name).collect();
+    let stage = &STAGES[first.stage];
+    if !head {
+        assert_eq!(reply.code(), first.code, "{names:?}");
+    }
+    assert_eq!(reply.challenge(), first.challenge, "{names:?}");
+    assert_eq!(reply.has("dpop-nonce"), first.nonce, "{names:?}");
+    assert_eq!(reply.has("ratelimit"), first.rate, "{names:?}");
+    assert_eq!(reply.has("ratelimit-policy"), first.rate, "{names:?}");
+    let (proof, installation, write) = first.traces;
+    let expected = Traces {
+        live: before.live + usize::from(proof),
+        installations: before.installations + i64::from(installation),
+        writes: before.writes + u32::from(write),
+        relayed: before.relayed,
+        claims: after.claims,
+    };
+    assert_eq!(after, expected, "{names:?}");
+    // The list says the same.
+    assert!(stage.codes.iter().any(|code| code.as_str() == first.code), "{} {}", stage.name, first.code);
+    for (given, is) in [
+        (stage.effects.nonce, first.nonce),
+        (stage.effects.rate, first.rate),
+        (stage.effects.proof, proof),
+        (stage.effects.installation, installation),
+        (stage.effects.quota, write),
+    ] {
+        assert!(given == Given::Sometimes || (given == Given::Always) == is, "{}: {names:?}", stage.name);
+    }
+}
+
+/// The request that the breaches are committed on passes.
+#[tokio::test]
+async fn without_a_breach_it_passes() {
+    let world = world().await;
+    let reply = world.send(world.write("key-0001")).await;
+    assert_eq!((reply.status, reply.challenge().as_str()), (200, "-"), "{}", reply.body);
+    assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
+    let traces = world.traces().await;
+    assert_eq!(traces, Traces { live: 1, installations: 1, writes: 1, relayed: 1, claims: 1 });
+}
+
+/// GW-01: every stage has breaches, and each code of each stage one, but for those that other tests bring about.
+#[test]
+fn every_stage_is_breached() {
+    assert_eq!(STAGES.len(), 14);
+    let all = breaches();
+    let elsewhere = [
+        (1, "SCHEMA_INVALID"),
+        (1, "SERVICE_UNAVAILABLE"),
+        (12, "QUOTA_EXCEEDED"),
+        (13, "CURSOR_EXPIRED"),
+        (13, "QUOTA_EXCEEDED"),
+        (13, "SERVICE_UNAVAILABLE"),
+    ];
+    for (at, stage) in STAGES.iter().enumerate() {
+        for code in stage.codes {
+            let here = all.iter().any(|breach| breach.stage == at && breach.code == code.as_str());
+            assert_ne!(here, elsewhere.contains(&(at, code.as_str())), "{} {code}", stage.name);
+        }
+    }
+}
+
+/// Each by itself.
+#[tokio::test]
+async fn every_breach_is_refused() {
+    for breach in &breaches() {
+        check(&[breach]).await;
+    }
+}
+
+/// GW-01: all 91 pairs, each with every breach of the earlier stage.
+#[tokio::test]
+async fn of_two_stages_the_earlier_answers() {
+    let all = breaches();
+    let mut pairs = 0;
+    for (later, stage) in STAGES.iter().enumerate() {
+        for earlier in 0..later {
+            pairs += 1;
+            let second = all.iter().find(|breach| breach.stage == later).expect(stage.name);
+            for first in all.iter().filter(|breach| breach.stage == earlier) {
+                check(&[first, second]).await;
+            }
+        }
+    }
+    assert_eq!(pairs, 91);
+}
+
+/// GW-01: and with every breach of the later one.
+#[tokio::test]
+async fn whatever_is_wrong_later_does_not_matter() {
+    let all = breaches();
+    for second in &all {
+        for earlier in 0..second.stage {
+            let first = all.iter().find(|breach| breach.stage == earlier).unwrap();
+            check(&[first, second]).await;
+        }
+    }
+}
+
+/// GW-01: what is wrong everywhere is refused by the first stage, then by the second, and so on.
+#[tokio::test]
+async fn stages_are_reached_one_after_another() {
+    let all = breaches();
+    let one_of_each: Vec<&Breach> =
+        (0..14).map(|stage| all.iter().find(|breach| breach.stage == stage).unwrap()).collect();
+    for from in 0..14 {
+        check(&one_of_each[from..]).await;
+    }
+}

@@ -1,0 +1,208 @@
+//! The ways to a backend: in this process, and over HTTP with a signature.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use contract_runtime::server::{Call, Context, Rejection, Response};
+use dpop_bound::SystemRandom;
+use exchange_api::calls::{BlueprintsWriteCall, CatalogLocationsCall, ServiceDocumentCall};
+use exchange_api::operations::OperationId;
+use exchange_api::server::{Incoming, Refusal, Service};
+use exchange_api::types::{ChangeResult, CorrelationId, LocationList, Problem, ServiceDocument};
+use exchange_service::Environment;
+use exchange_service::caller::{Caller, Claim};
+use exchange_service::ids::{ClientId, InstallationId, MemberId};
+use exchange_service::relay::served::Backends;
+use exchange_service::relay::signed::{self, RelayKey, Unbelieved};
+use exchange_service::relay::{HttpRelay, Local, Relay, RelayFailure, Relayed};
+use exchange_service::time::MovedClock;
+use http::{HeaderMap, Method, Uri};
+
+use super::stand_ins::fixture;
+use super::world::{ADD, NOW, WRITE};
+
+/// Says who called; panics where it is asked for locations.
+struct Exchange;
+
+fn id() -> CorrelationId {
+    CorrelationId::new("c-1").unwrap()
+}
+
+impl Service for Exchange {
+    async fn service_document(
+        &self,
+        _: ServiceDocumentCall,
+        context: Context,
+    ) -> Result<ServiceDocument, Refusal> {
+        let caller = context.extension::<Caller>().expect("the caller");
+        let mut document: ServiceDocument =
+            exchange_api::Contract::parse(&fixture("service_document").body).unwrap();
+        document.installation_id = caller.installation.map(|id| id.as_str().parse().unwrap());
+        Ok(document)
+    }
+
+    async fn blueprints_write(
+        &self,
+        call: BlueprintsWriteCall,
+        context: Context,
+    ) -> Result<ChangeResult, Refusal> {
+        let caller = context.extension::<Caller>().expect("the caller");
+        assert_eq!(caller.claim.map(|claim| claim.fence), Some(7));
+        assert_eq!(call.idempotency_key, "key-0001");
+        Ok(exchange_api::Contract::parse(&fixture("blueprints_write").body).unwrap())
+    }
+
+    async fn catalog_locations(&self, _: CatalogLocationsCall, _: Context) -> Result<LocationList, Refusal> {
+        panic!("told to")
+    }
+
+    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+        Problem::reject(&rejection, id(), context)
+    }
+}
+
+fn environment() -> (MovedClock, Environment) {
+    let clock = MovedClock::standing(NOW);
+    (clock.clone(), Environment::new(Arc::new(clock), Arc::new(SystemRandom)))
+}
+
+fn caller() -> Caller {
+    Caller {
+        member: MemberId::from("member"),
+        client: ClientId::from("client"),
+        installation: Some(InstallationId::from("installation-1")),
+        jkt: "jkt".to_owned(),
+        scopes: BTreeSet::from(["exchange.connect".to_owned()]),
+        auth_time: NOW,
+        correlation_id: "c-1".to_owned(),
+        claim: Some(Claim { key_hash: "hash".to_owned(), fence: 7 }),
+    }
+}
+
+fn relayed(operation: OperationId, body: &str) -> Relayed {
+    let operation = operation.operation();
+    let request = http::Request::builder()
+        .method(operation.method)
+        .uri(format!("{}?undeclared=1", operation.path))
+        .header("Content-Type", "application/json")
+        .header("Idempotency-Key", "key-0001")
+        .header("X-Member", "somebody else")
+        .extension(caller());
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    let context = Context::new(Arc::new(parts), Some(operation), body.to_owned().into());
+    let call = Call::new(operation, context).unwrap();
+    Relayed { caller: caller(), incoming: Incoming::read(&call).unwrap(), call }
+}
+
+async fn serve(key: &RelayKey, environment: &Environment) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Backends::new(Arc::new(Exchange), key.clone(), environment.clone()).into_router();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}/")
+}
+
+/// Both ways come to the same.
+#[tokio::test]
+async fn a_backend_here_or_elsewhere() {
+    let (_, environment) = environment();
+    let key = RelayKey::from_bytes(&[1; 32]);
+    let base = serve(&key, &environment).await;
+    let http = HttpRelay::new(&base, key, environment, Duration::from_secs(30)).unwrap();
+    let relays: [(&str, Box<dyn Relay>); 2] =
+        [("here", Box::new(Local::new(Arc::new(Exchange)))), ("elsewhere", Box::new(http))];
+    for (name, relay) in relays {
+        let document = relay.relay(relayed(OperationId::ServiceDocument, "")).await.unwrap();
+        assert_eq!(document.status, 200, "{name}");
+        assert!(String::from_utf8_lossy(&document.body).contains("installation-1"), "{name}");
+        let changed = relay.relay(relayed(OperationId::BlueprintsWrite, ADD)).await.unwrap();
+        assert_eq!(
+            (changed.status.as_u16(), &changed.headers["content-type"]),
+            (200, &"application/json".parse().unwrap())
+        );
+        changed.check(OperationId::BlueprintsWrite.operation()).unwrap();
+        let refused = relay.relay(relayed(OperationId::CatalogLocations, "")).await.unwrap();
+        assert_eq!(refused.status, 500, "{name}: a panic is an INTERNAL_ERROR");
+        assert!(String::from_utf8_lossy(&refused.body).contains("INTERNAL_ERROR"), "{name}");
+        refused.check(OperationId::CatalogLocations.operation()).unwrap();
+    }
+}
+
+/// ERR-37: nobody there, another key, a clock that is off: no answer.
+#[tokio::test]
+async fn a_backend_that_does_not_answer() {
+    let (_, here) = environment();
+    let (ahead, there) = environment();
+    ahead.advance(Duration::from_secs(60));
+    let key = RelayKey::from_bytes(&[1; 32]);
+    let listening = serve(&key, &here).await;
+    let later = serve(&key, &there).await;
+    let other = RelayKey::from_bytes(&[2; 32]);
+    let gone = "http://127.0.0.1:9/".to_owned();
+    for (base, key) in [(gone, &key), (listening, &other), (later, &key)] {
+        let relay = HttpRelay::new(&base, key.clone(), here.clone(), Duration::from_secs(5)).unwrap();
+        let answer = relay.relay(relayed(OperationId::ServiceDocument, "")).await;
+        assert_eq!(answer.err(), Some(RelayFailure::Unreachable), "{base}");
+    }
+}
+
+/// LIM-03: a backend that takes too long.
+#[tokio::test]
+async fn a_backend_that_is_slow() {
+    let (_, environment) = environment();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let relay = HttpRelay::new(&base, RelayKey::from_bytes(&[1; 32]), environment, Duration::from_millis(50))
+        .unwrap();
+    let answer = relay.relay(relayed(OperationId::ServiceDocument, "")).await;
+    assert_eq!(answer.err(), Some(RelayFailure::TooLate));
+}
+
+/// What is signed: the caller, the method, the path, the query, the body, the time; nothing of it can change.
+#[test]
+fn what_a_gateway_signs() {
+    let key = RelayKey::from_bytes(&[1; 32]);
+    let uri = |text: &str| text.parse::<Uri>().unwrap();
+    let target = uri("/exchange/v1/me/stock?limit=1");
+    let said = signed::sign(&key, &caller(), (&Method::GET, &target, b"body"), NOW).unwrap();
+    let verify = |value: &str, method: &Method, uri: &Uri, body: &[u8], seconds: i64, key: &RelayKey| {
+        let mut headers = HeaderMap::new();
+        headers.insert(signed::HEADER, value.parse().unwrap());
+        let now = exchange_service::time::Moment::from_secs(NOW.secs() + seconds);
+        signed::verify(key, &headers, (method, uri, body), now)
+    };
+    let value = said.to_str().unwrap().to_owned();
+    assert_eq!(verify(&value, &Method::GET, &target, b"body", 0, &key), Ok(caller()));
+    assert_eq!(verify(&value, &Method::GET, &target, b"body", 35, &key), Ok(caller()));
+    let other = RelayKey::from_bytes(&[2; 32]);
+    let (payload, mac) = value.split_once('.').unwrap();
+    let forged = format!("{}.{mac}", payload.replacen('e', "f", 1));
+    for (expect, got) in [
+        (Unbelieved::Request, verify(&value, &Method::POST, &target, b"body", 0, &key)),
+        (Unbelieved::Request, verify(&value, &Method::GET, &uri("/exchange/v1/me/stock"), b"body", 0, &key)),
+        (
+            Unbelieved::Request,
+            verify(&value, &Method::GET, &uri("/exchange/v1/me/stock?limit=2"), b"body", 0, &key),
+        ),
+        (Unbelieved::Request, verify(&value, &Method::GET, &target, b"Body", 0, &key)),
+        (Unbelieved::Time, verify(&value, &Method::GET, &target, b"body", 36, &key)),
+        (Unbelieved::Time, verify(&value, &Method::GET, &target, b"body", -6, &key)),
+        (Unbelieved::Signature, verify(&value, &Method::GET, &target, b"body", 0, &other)),
+        (Unbelieved::Signature, verify(&forged, &Method::GET, &target, b"body", 0, &key)),
+        (Unbelieved::Signature, verify(&format!("{payload}."), &Method::GET, &target, b"body", 0, &key)),
+        (Unbelieved::Missing, verify("garbage", &Method::GET, &target, b"body", 0, &key)),
+    ] {
+        assert_eq!(got, Err(expect));
+    }
+    let mut twice = HeaderMap::new();
+    twice.append(signed::HEADER, said.clone());
+    twice.append(signed::HEADER, said.clone());
+    assert_eq!(signed::verify(&key, &twice, (&Method::GET, &target, b"body"), NOW), Err(Unbelieved::Missing));
+    assert_eq!(
+        signed::verify(&key, &HeaderMap::new(), (&Method::GET, &target, b"body"), NOW),
+        Err(Unbelieved::Missing)
+    );
+    assert_eq!(format!("{said:?} {key:?}"), "Sensitive RelayKey(…)");
+    assert_eq!(WRITE, OperationId::BlueprintsWrite.operation().path);
+}

@@ -1,0 +1,170 @@
+//! Requests that pass: installations, ids, what the backend is given.
+
+use super::stand_ins::{Script, fixture};
+use super::world::{ADD, DOCUMENT, MEMBER, NOW, WRITE, World};
+
+/// GW-05, A32, DPP-21, WEB-04: a key's first call makes an installation, of which the member is told; its id is
+/// not the key's thumbprint.
+#[tokio::test]
+async fn a_key_is_an_installation() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.send(world.get(DOCUMENT)).await;
+    }
+    assert_eq!(world.traces().await.installations, 1);
+    let told = "SELECT count(*) FROM notice JOIN installation ON subject = installation.id \
+                WHERE kind = 'new-installation' AND notice.member = 'member'";
+    assert_eq!(world.count(told).await, 1);
+    let asked = world.backend.asked.lock().unwrap().clone();
+    let jkt = world.key.public_key().thumbprint().to_string();
+    let own = asked[0].1.installation.clone().expect("known at the first call");
+    assert_ne!(own.as_str(), jkt);
+    assert!(asked.iter().all(|(_, caller)| caller.installation.as_ref() == Some(&own) && caller.jkt == jkt));
+}
+
+/// LIM-27: `lastSeenAt` moves at most every five minutes, and never back.
+#[tokio::test]
+async fn last_seen_moves_in_steps() {
+    let world = World::new().await;
+    let seen = async || world.count("SELECT last_seen / 1000 FROM installation").await - NOW.secs();
+    for (advance, expect) in [(0, 0), (299, 0), (1, 300), (100, 300), (200, 600)] {
+        world.advance(advance);
+        assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+        assert_eq!(seen().await, expect);
+    }
+    world.clock.step_back(std::time::Duration::from_secs(3600));
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    assert_eq!(seen().await, 600);
+}
+
+/// SVC-03: an installation that cannot be written down is none, and the request goes on.
+#[tokio::test]
+async fn a_store_that_cannot_write() {
+    let world = World::new().await;
+    world
+        .sql("CREATE TRIGGER full BEFORE INSERT ON installation BEGIN SELECT raise(ABORT, 'no room'); END")
+        .await;
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    assert_eq!(world.backend.asked.lock().unwrap()[0].1.installation, None);
+}
+
+/// GW-05: more than five new installations in a day are counted as unusual.
+#[test]
+fn many_new_installations() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    metrics::with_local_recorder(&recorder, || {
+        runtime.block_on(async {
+            let world = World::new().await;
+            for at in 0..7 {
+                let key = dpop_bound::KeyPair::generate().unwrap();
+                let (token, jkt) = (format!("token-{at}"), key.public_key().thumbprint().to_string());
+                world.token(&token, |claims| claims.jkt = Some(jkt));
+                let asking = world.get(DOCUMENT).token(&token).draft(|draft| draft.of(key));
+                assert_eq!(world.send(asking).await.status, 200);
+            }
+            world.send(world.get("/exchange/v1/nothing")).await;
+            world.send(world.write("key-0001").without("Idempotency-Key")).await;
+        });
+    });
+    let page = handle.render();
+    for line in [
+        "exchange_new_installations_total 8",
+        "exchange_unusual_installations_total 3",
+        r#"exchange_requests_total{operation="service_document",status="200",code="none"} 7"#,
+        r#"exchange_requests_total{operation="none",status="404",code="NOT_FOUND"} 1"#,
+        r#"exchange_requests_total{operation="blueprints_write",status="400",code="IDEMPOTENCY_KEY_MISSING"} 1"#,
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
+    }
+    assert!(!page.contains("token-") && !page.contains(MEMBER) && !page.contains("key-0001"));
+}
+
+/// GW-13: the client's own id reaches the answer and the backend.
+#[tokio::test]
+async fn the_clients_own_id() {
+    let world = World::new().await;
+    let reply = world.send(world.get(DOCUMENT).header("X-Correlation-Id", "mine-1")).await;
+    assert_eq!(reply.header("x-correlation-id"), Some("mine-1"));
+    assert_eq!(world.backend.asked.lock().unwrap()[0].1.correlation_id, "mine-1");
+    let problem = world.send(world.get("/exchange/v1?=1").header("X-Correlation-Id", "mine-2")).await;
+    assert_eq!(problem.body["correlationId"], "mine-2");
+}
+
+/// CON-08: undeclared members pass, and the backend gets them to warn of.
+#[tokio::test]
+async fn undeclared_members_pass() {
+    let world = World::new().await;
+    let asking =
+        world.post(WRITE, &ADD.replacen('{', r#"{"tint":1,"#, 1)).header("Idempotency-Key", "key-0001");
+    assert_eq!(world.send(asking).await.status, 200);
+    // CON-09: where no warning can name one, it is refused at its parent, also for a read that is no write.
+    let long = format!(r#"{{"kind":"ITEM","refs":[{{"bt":"1","{}":1}}]}}"#, "x".repeat(200));
+    let reply = world.send(world.post("/exchange/v1/catalog/resolve", &long)).await;
+    assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec!["/refs/0"]));
+}
+
+/// RES-01, WRT-01: too many references break the schema, too many ops are too large a batch.
+#[tokio::test]
+async fn too_many() {
+    let world = World::new().await;
+    let refs = format!(r#"{{"kind":"ITEM","refs":[{}]}}"#, vec![r#"{"bt":"1"}"#; 501].join(","));
+    let reply = world.send(world.post("/exchange/v1/catalog/resolve", &refs)).await;
+    assert_eq!((reply.status, reply.code(), reply.pointers()), (400, "SCHEMA_INVALID", vec!["/refs"]));
+    for (path, op) in [
+        (WRITE, r#"{"op":"add","ref":{"bt":"b"}}"#),
+        ("/exchange/v1/me/ships/changes", r#"{"op":"link","externalId":"e","shipId":"s"}"#),
+        ("/exchange/v1/org-stock/changes", r#"{"op":"note","unit":"u","entry":"e","version":1}"#),
+    ] {
+        let body = format!(r#"{{"ops":[{}]}}"#, vec![op; 501].join(","));
+        let reply = world.send(world.post(path, &body).header("Idempotency-Key", "key-0001")).await;
+        assert_eq!((reply.status, reply.code()), (413, "BATCH_TOO_LARGE"), "{path}");
+        let body = format!(r#"{{"ops":[{}]}}"#, vec![op; 500].join(","));
+        let reply = world.send(world.post(path, &body).header("Idempotency-Key", "key-0002")).await;
+        assert!(reply.status == 200 || reply.code() == "IDEMPOTENCY_KEY_REUSED", "{path} {}", reply.body);
+    }
+}
+
+/// ERR-38: an answer that breaks the contract is not sent.
+#[tokio::test]
+async fn answers_are_checked() {
+    let world = World::new().await;
+    let mut broken = fixture("service_document");
+    broken.body = br#"{"capabilities":"hush"}"#.to_vec().into();
+    world.script(Script::Answers(broken.clone()));
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.status, reply.code()), (500, "INTERNAL_ERROR"));
+    assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
+    assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
+}
+
+/// GW-02: what the backend refuses comes through as it is.
+#[tokio::test]
+async fn refusals_come_through() {
+    let world = World::new().await;
+    let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
+    let problem = exchange_api::types::Problem::new(exchange_api::codes::Code::ClientSuspended, id, DOCUMENT);
+    let mut answer = fixture("service_document");
+    answer.status = http::StatusCode::FORBIDDEN;
+    answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
+    answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
+    world.script(Script::Answers(answer.clone()));
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.status, &reply.bytes), (403, &answer.body));
+    assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
+}
+
+/// ERR-16: a version below the registry's minimum.
+#[tokio::test]
+async fn versions() {
+    let world = World::new().await;
+    world.sql("UPDATE client SET min_version = '1.4.0'").await;
+    for (user_agent, status) in [("Client/1.4.0 (+https://client.example)", 200), ("Client/1.3.9", 403)] {
+        let reply = world.send(world.get(DOCUMENT).header("User-Agent", user_agent)).await;
+        assert_eq!(reply.status, status, "{user_agent}");
+    }
+    let twice = world.get(DOCUMENT).header("User-Agent", "Client/1.4.0").header("User-Agent", "Client/1.4.0");
+    assert_eq!(world.send(twice).await.code(), "CLIENT_VERSION_UNSUPPORTED");
+}

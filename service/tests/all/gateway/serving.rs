@@ -1,0 +1,255 @@
+//! Connections, over real sockets: what a stranger can hold on to.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use dpop_bound::SystemRandom;
+use exchange_service::Environment;
+use exchange_service::config::Config;
+use exchange_service::peer::Peer;
+use exchange_service::serve::watch::{Readiness, health};
+use exchange_service::serve::{ServeError, Server};
+use exchange_service::store::{Options, Place, Store};
+use exchange_service::time::MovedClock;
+use http::Extensions;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::world::{DOCUMENT, NOW, ORIGIN, World};
+
+struct Served {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    done: JoinHandle<()>,
+}
+
+async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> Served {
+    let mut config = Config::default();
+    change(&mut config);
+    let environment = Environment::new(Arc::new(MovedClock::standing(NOW)), Arc::new(SystemRandom));
+    let server = Server::new(router, &config, &environment).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let done = tokio::spawn(server.run(listener, async {
+        let _ = stopped.await;
+    }));
+    Served { address, stop, done }
+}
+
+/// Sends bytes, and reads until the other side closes or says nothing more for a while.
+async fn say(stream: &mut TcpStream, bytes: &[u8]) -> String {
+    stream.write_all(bytes).await.unwrap();
+    let mut all = Vec::new();
+    let mut buffer = [0; 65_536];
+    while let Ok(Ok(read @ 1..)) =
+        tokio::time::timeout(Duration::from_millis(500), stream.read(&mut buffer)).await
+    {
+        all.extend_from_slice(&buffer[..read]);
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Who asks, as the router is told.
+fn whoami() -> Router {
+    Router::new().fallback(async |request: axum::extract::Request| {
+        let extensions: &Extensions = request.extensions();
+        Peer::of(extensions).0.to_string()
+    })
+}
+
+/// DPP-08, DPP-09: a gateway behind a socket, over one connection that stays open.
+#[tokio::test]
+async fn a_gateway_is_served() {
+    let world = World::new().await;
+    let served = serve(world.gateway.router(), |config| config.gateway_origin = ORIGIN.to_owned()).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    for _ in 0..2 {
+        let asking = world.get(DOCUMENT);
+        let request = format!(
+            "GET {DOCUMENT} HTTP/1.1\r\nHost: gateway.example\r\nAuthorization: {}\r\nDPoP: {}\r\n\r\n",
+            asking.authorization[0],
+            asking.draft.proof()
+        );
+        let answer = say(&mut stream, request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.contains("dpop-nonce: ") && answer.contains("date: Mon, 21 Sep 2026 14:13:20 GMT"));
+    }
+    // GW-01: a path that cannot be routed gets there as it was sent.
+    let answer = say(&mut stream, b"GET /exchange/v1/../v1 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("NOT_FOUND"), "{answer}");
+}
+
+/// LIM-23: all headers together.
+#[tokio::test]
+async fn heads_are_bounded() {
+    let served = serve(whoami(), |_| {}).await;
+    for (bytes, status) in [(60 << 10, "200"), (70 << 10, "431")] {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let request = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(bytes));
+        let answer = say(&mut stream, request.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{bytes}: {answer}");
+    }
+}
+
+/// List H: what two servers could read differently is refused, and nothing behind it is read.
+#[tokio::test]
+async fn requests_that_smuggle_others() {
+    let served = serve(whoami(), |_| {}).await;
+    for head in [
+        "Content-Length: 5\r\nContent-Length: 6\r\n",
+        "Content-Length: +5\r\n",
+        "Content-Length: 5, 6\r\n",
+        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "X-Line\x01: x\r\n",
+        "X Space: x\r\n",
+    ] {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let request =
+            format!("POST / HTTP/1.1\r\nHost: x\r\n{head}\r\nhelloGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n");
+        let answer = say(&mut stream, request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{head}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{head}");
+    }
+}
+
+/// LIM-04: what proxies say counts only where they are trusted.
+#[tokio::test]
+async fn sources_behind_proxies() {
+    for (hops, source) in [(0, "127.0.0.1"), (1, "192.0.2.9"), (2, "203.0.113.7")] {
+        let served = serve(whoami(), |config| config.limits.trusted_hops = hops).await;
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.7, 192.0.2.9\r\n\r\n";
+        assert!(say(&mut stream, request).await.ends_with(&format!("\r\n\r\n{source}")), "{hops}");
+    }
+}
+
+/// A head that does not come, and a connection that rests, are closed after their time.
+#[tokio::test]
+async fn slow_heads_are_cut() {
+    let served = serve(whoami(), |config| config.serve.head_seconds = 1).await;
+    let mut slow = TcpStream::connect(served.address).await.unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
+    let mut idle = TcpStream::connect(served.address).await.unwrap();
+    assert!(say(&mut idle, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.starts_with("HTTP/1.1 200"));
+    for mut stream in [slow, idle] {
+        let mut rest = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await;
+        assert!(closed.is_ok(), "it is closed");
+        assert!(!String::from_utf8_lossy(&rest).contains("200"));
+    }
+}
+
+/// Whoever takes nothing of an answer is cut.
+#[tokio::test]
+async fn slow_readers_are_cut() {
+    let large = Router::new().fallback(async || vec![b'x'; 64 << 20]);
+    let served = serve(large, |config| config.serve.write_seconds = 1).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    // While nothing is read, the connection ends; stopping then waits for nobody.
+    served.stop.send(()).unwrap();
+    let stopped = tokio::time::timeout(Duration::from_secs(10), served.done).await;
+    assert!(stopped.is_ok(), "the connection is gone");
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    assert!(rest.len() < 64 << 20, "{}", rest.len());
+}
+
+/// Connections are bounded: one more waits until another is over.
+#[tokio::test]
+async fn connections_are_bounded() {
+    let served = serve(whoami(), |config| config.serve.connections = 1).await;
+    let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut first = TcpStream::connect(served.address).await.unwrap();
+    assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
+    let mut second = TcpStream::connect(served.address).await.unwrap();
+    assert_eq!(say(&mut second, request).await, "");
+    drop(first);
+    let mut answer = [0; 12];
+    let read = tokio::time::timeout(Duration::from_secs(10), second.read_exact(&mut answer)).await;
+    read.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+}
+
+/// Told to stop, the service answers what is under way and accepts nothing more.
+#[tokio::test]
+async fn it_stops_gracefully() {
+    let (begun, running) = oneshot::channel::<()>();
+    let (release, released) = oneshot::channel::<()>();
+    let gates = Arc::new(std::sync::Mutex::new(Some((begun, released))));
+    let slow = Router::new().fallback(move || {
+        let gates = Arc::clone(&gates);
+        async move {
+            let taken = gates.lock().unwrap().take();
+            if let Some((begun, released)) = taken {
+                begun.send(()).unwrap();
+                let _ = released.await;
+            }
+            "done"
+        }
+    });
+    let served = serve(slow, |_| {}).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    running.await.unwrap();
+    served.stop.send(()).unwrap();
+    release.send(()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.ends_with("done"), "{answer}");
+    served.done.await.unwrap();
+    assert!(TcpStream::connect(served.address).await.is_err());
+}
+
+/// `/healthz` and `/readyz`.
+#[tokio::test]
+async fn how_it_is() {
+    let store = Store::open(&Options::new(Place::Memory)).unwrap();
+    let readiness = Readiness::new(store.clone());
+    let served = serve(health(readiness.clone()), |_| {}).await;
+    let ask = async |path: &str| {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let answer = say(&mut stream, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await;
+        answer.split(' ').nth(1).map(str::to_owned)
+    };
+    assert_eq!(ask("/healthz").await.as_deref(), Some("200"));
+    assert_eq!(ask("/readyz").await.as_deref(), Some("200"));
+    store
+        .write(|connection| {
+            connection.execute_batch("ALTER TABLE client RENAME TO gone")?;
+            Ok::<_, exchange_service::store::StoreError>(())
+        })
+        .await
+        .unwrap();
+    assert_eq!(ask("/readyz").await.as_deref(), Some("503"));
+    assert_eq!(ask("/healthz").await.as_deref(), Some("200"));
+    readiness.stop();
+    assert_eq!(ask("/readyz").await.as_deref(), Some("503"));
+}
+
+/// A certificate that cannot be used is named.
+#[test]
+fn certificates_that_cannot_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    let environment = Environment::system();
+    let make = |certificate: Option<std::path::PathBuf>, private_key: Option<std::path::PathBuf>| {
+        let mut config = Config::default();
+        (config.serve.certificate, config.serve.private_key) = (certificate, private_key);
+        Server::new(Router::new(), &config, &environment).err()
+    };
+    assert!(make(None, None).is_none());
+    assert!(matches!(make(Some(empty.clone()), None), Some(ServeError::Half)));
+    let missing = folder.path().join("missing.pem");
+    for path in [empty.clone(), missing] {
+        let error = make(Some(path.clone()), Some(empty.clone())).unwrap();
+        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+    }
+}

@@ -1,0 +1,417 @@
+//! A gateway with everything around it, and a client that does what it is told.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use dpop_bound::live::{Candidate, Caps};
+use dpop_bound::nonce::{NonceIssuer, NonceKey};
+use dpop_bound::{Holder, KeyPair, LiveProofs, SystemRandom, Window};
+use exchange_api::operations::TABLE;
+use exchange_service::config::Config;
+use exchange_service::gateway::{Gateway, Parts};
+use exchange_service::idp::tokens::{TokenClaims, TokenRefusal};
+use exchange_service::ids::{ClientId, MemberId};
+use exchange_service::peer::Peer;
+use exchange_service::quota;
+use exchange_service::shared::bulkhead::MemoryBulkhead;
+use exchange_service::shared::rate::{Bucket, MemoryRates, Policy, RateLimiter as _};
+use exchange_service::shared::registry::CachedRegistry;
+use exchange_service::store::{Options, Place, Store, StoreError};
+use exchange_service::time::{Moment, MovedClock};
+use exchange_service::{Environment, gateway};
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::forge::Draft;
+use super::stand_ins::{Backend, Provider, Script, Switched};
+use crate::kit::JUDGE;
+
+pub(crate) const NOW: Moment = Moment::from_secs(1_790_000_000);
+pub(crate) const ORIGIN: &str = "https://gateway.example";
+pub(crate) const TOKEN: &str = "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU";
+pub(crate) const CLIENT: &str = "client";
+pub(crate) const MEMBER: &str = "member";
+pub(crate) const PEER: &str = "192.0.2.1";
+pub(crate) const WRITE: &str = "/exchange/v1/me/blueprints/changes";
+pub(crate) const ORG_WRITE: &str = "/exchange/v1/org-stock/changes";
+pub(crate) const DOCUMENT: &str = "/exchange/v1";
+pub(crate) const ADD: &str = r#"{"ops":[{"op":"add","ref":{"bt":"b-1"}}]}"#;
+
+/// The gateway and all around it.
+pub(crate) struct World {
+    pub(crate) clock: MovedClock,
+    pub(crate) config: Arc<Config>,
+    pub(crate) store: Store,
+    pub(crate) gateway: Gateway,
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) live: Arc<Switched<Mutex<LiveProofs>>>,
+    pub(crate) registry: Arc<Switched<CachedRegistry>>,
+    pub(crate) installations: Arc<Switched<Store>>,
+    pub(crate) keys: Arc<Switched<Store>>,
+    pub(crate) quota: Arc<Switched<Store>>,
+    pub(crate) rates: Arc<Switched<MemoryRates>>,
+    pub(crate) bulkhead: MemoryBulkhead,
+    pub(crate) nonces: NonceIssuer,
+    pub(crate) key: Arc<KeyPair>,
+}
+
+/// A request, with the proof that it will carry.
+#[derive(Clone)]
+pub(crate) struct Asking {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) authorization: Vec<String>,
+    pub(crate) proofs: Option<Vec<String>>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) peer: String,
+    /// Changes the proof before it is signed.
+    pub(crate) draft: Draft,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Bytes,
+    pub(crate) body: Value,
+}
+
+impl Reply {
+    pub(crate) fn code(&self) -> &str {
+        if self.status < 400 { "" } else { self.body["code"].as_str().unwrap_or("?") }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.headers.contains_key(name)
+    }
+
+    /// The `error` of its challenge; empty for a challenge without, `-` without a challenge.
+    pub(crate) fn challenge(&self) -> String {
+        let Some(challenge) = self.header("www-authenticate") else { return "-".to_owned() };
+        assert!(challenge.starts_with("DPoP algs=\"ES256\""), "{challenge}");
+        let error = challenge.split("error=\"").nth(1).and_then(|rest| rest.split('"').next());
+        error.unwrap_or("").to_owned()
+    }
+
+    pub(crate) fn pointers(&self) -> Vec<&str> {
+        let errors = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect()
+    }
+}
+
+/// What a request has left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Traces {
+    pub(crate) live: usize,
+    pub(crate) installations: i64,
+    pub(crate) writes: u32,
+    pub(crate) relayed: usize,
+    pub(crate) claims: i64,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// With a configuration changed.
+    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config { gateway_origin: ORIGIN.to_owned(), ..Config::default() };
+        change(&mut config);
+        let config = Arc::new(config);
+        let clock = MovedClock::standing(NOW);
+        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
+        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let (provider, limits) = (Arc::new(Provider::default()), &config.limits);
+        let backend = Arc::new(Backend {
+            store: store.clone(),
+            environment: environment.clone(),
+            script: Mutex::default(),
+            asked: Mutex::default(),
+            reached: Notify::new(),
+        });
+        let caps =
+            Caps { per_account: limits.live_proofs_of_member, per_source: 1, total: limits.live_proofs };
+        let live = Switched::on(Mutex::new(LiveProofs::new(Window::seconds(30, 30), caps)));
+        let registry = Switched::on(CachedRegistry::new(store.clone()));
+        let [installations, keys, quota] = [(); 3].map(|()| Switched::on(store.clone()));
+        let rates = Switched::on(MemoryRates::new(limits.counted));
+        let bulkhead = MemoryBulkhead::new(limits.large_sets, Duration::from_secs(31));
+        let nonce_key = NonceKey::from_bytes([7; 32]);
+        let parts = Parts {
+            environment,
+            config: Arc::clone(&config),
+            verifier: Arc::clone(&provider) as _,
+            proofs: Arc::clone(&live) as _,
+            nonce_key: nonce_key.clone(),
+            registry: Arc::clone(&registry) as _,
+            installations: Arc::clone(&installations) as _,
+            rates: Arc::clone(&rates) as _,
+            quota: Arc::clone(&quota) as _,
+            bulkhead: Arc::new(bulkhead.clone()),
+            keys: Arc::clone(&keys) as _,
+            relay: Arc::clone(&backend) as _,
+        };
+        let gateway = gateway::Gateway::new(parts.into_ports().unwrap());
+        let world = Self {
+            clock,
+            config,
+            store,
+            gateway,
+            provider,
+            backend,
+            live,
+            registry,
+            installations,
+            keys,
+            quota,
+            rates,
+            bulkhead,
+            nonces: NonceIssuer::new(&nonce_key, "gateway"),
+            key: Arc::new(KeyPair::generate().unwrap()),
+        };
+        world.seed().await;
+        world
+    }
+
+    async fn seed(&self) {
+        self.sql("INSERT INTO setting (name, value) VALUES ('exchange', 'on')").await;
+        self.sql(&format!(
+            "INSERT INTO client (id, name, state, created_at) VALUES ('{CLIENT}', 'A client', 'active', 0), \
+             ('suspended', 'Another', 'suspended', 0)"
+        ))
+        .await;
+        for scope in scopes() {
+            self.sql(&format!("INSERT INTO client_scope (client, scope) VALUES ('{CLIENT}', '{scope}')"))
+                .await;
+        }
+        self.token(TOKEN, |_| {});
+    }
+
+    /// Runs a statement.
+    pub(crate) async fn sql(&self, sql: &str) {
+        let sql = sql.to_owned();
+        let done = self.store.write(move |connection| Ok::<_, StoreError>(connection.execute_batch(&sql)?));
+        done.await.unwrap();
+    }
+
+    /// One number out of the store.
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        let sql = sql.to_owned();
+        let read = self
+            .store
+            .read(move |connection| Ok::<_, StoreError>(connection.query_row(&sql, [], |row| row.get(0))?));
+        read.await.unwrap()
+    }
+
+    /// A token that the provider knows.
+    pub(crate) fn token(&self, text: &str, change: impl FnOnce(&mut TokenClaims)) {
+        let mut claims = TokenClaims {
+            client: ClientId::from(CLIENT),
+            member: MemberId::from(MEMBER),
+            scopes: scopes().map(str::to_owned).collect(),
+            jkt: Some(self.key.public_key().thumbprint().to_string()),
+            audiences: BTreeSet::from([self.config.audience.clone()]),
+            auth_time: NOW.minus(Duration::from_secs(60)),
+            expires_at: NOW.plus(Duration::from_secs(86_400)),
+        };
+        change(&mut claims);
+        self.provider.tokens.lock().unwrap().insert(text.to_owned(), Ok(claims));
+    }
+
+    /// A token that the provider does not take.
+    pub(crate) fn refused_token(&self, text: &str, refusal: TokenRefusal) {
+        self.provider.tokens.lock().unwrap().insert(text.to_owned(), Err(refusal));
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        use exchange_service::time::Clock as _;
+        self.clock.now()
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    pub(crate) fn script(&self, script: Script) {
+        *self.backend.script.lock().unwrap() = script;
+    }
+
+    /// A request that passes, without a body.
+    pub(crate) fn get(&self, target: &str) -> Asking {
+        self.asking("GET", target, Vec::new())
+    }
+
+    /// A request with a JSON body.
+    pub(crate) fn post(&self, target: &str, body: &str) -> Asking {
+        let asking = self.asking("POST", target, body.as_bytes().to_vec());
+        asking.header("Content-Type", "application/json")
+    }
+
+    /// A write under a key.
+    pub(crate) fn write(&self, key: &str) -> Asking {
+        self.post(WRITE, ADD).header("Idempotency-Key", key)
+    }
+
+    fn asking(&self, method: &str, target: &str, body: Vec<u8>) -> Asking {
+        let path = target.split('?').next().unwrap();
+        let nonce = self.nonces.issue(self.now().unix());
+        let htu = format!("{ORIGIN}{path}");
+        Asking {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            authorization: vec![format!("DPoP {TOKEN}")],
+            proofs: None,
+            headers: Vec::new(),
+            body,
+            peer: PEER.to_owned(),
+            draft: Draft::new(&self.key, method, &htu, self.now().secs(), TOKEN, nonce.as_str()),
+        }
+    }
+
+    /// Sends it, and holds the answer against the contract.
+    pub(crate) async fn send(&self, asking: Asking) -> Reply {
+        self.send_body(asking, None).await
+    }
+
+    /// The same with a body that comes as it likes.
+    pub(crate) async fn send_body(&self, asking: Asking, body: Option<Body>) -> Reply {
+        let (method, target) = (asking.method.clone(), asking.target.clone());
+        let sent = serde_json::from_slice(&asking.body).ok().filter(|_| body.is_none());
+        let response = self.gateway.answer(asking.into_request(body)).await;
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, bytes, body };
+        reply.judge(&method, &target, sent.as_ref());
+        reply
+    }
+
+    pub(crate) async fn traces(&self) -> Traces {
+        let (client, member, day) = (ClientId::from(CLIENT), MemberId::from(MEMBER), self.now().day());
+        let writes =
+            self.store.read(move |connection| quota::used(connection, &client, &member, day)).await.unwrap();
+        let live = self.live.port.lock().unwrap().live();
+        let relayed = self.backend.asked.lock().unwrap().len();
+        Traces {
+            live,
+            installations: self.count("SELECT count(*) FROM installation WHERE revoked_at IS NULL").await,
+            writes,
+            relayed,
+            claims: self.count("SELECT count(*) FROM idempotency").await,
+        }
+    }
+
+    /// Empties a bucket.
+    pub(crate) async fn exhaust(&self, bucket: Bucket, policy: Policy) {
+        for _ in 0..policy.requests {
+            self.rates.port.take(&bucket, policy, self.now()).await.unwrap();
+        }
+    }
+
+    /// Fills the live proofs of an account.
+    pub(crate) fn fill(&self, account: &str, count: usize) {
+        let mut live = self.live.port.lock().unwrap();
+        for at in 0..count {
+            let jti = format!("filled-{account}-{at:08}");
+            let iat = self.now().secs().try_into().unwrap();
+            let key = self.key.public_key().thumbprint();
+            let proof = Candidate { key: &key, jti: &jti, holder: Holder::Account(account), iat };
+            live.admit(&proof, self.now().unix()).unwrap();
+        }
+    }
+}
+
+impl Asking {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(own, _)| !own.eq_ignore_ascii_case(name));
+        self
+    }
+
+    /// With the proof changed.
+    pub(crate) fn draft(mut self, change: impl FnOnce(Draft) -> Draft) -> Self {
+        self.draft = change(self.draft);
+        self
+    }
+
+    /// With this in place of its proof.
+    pub(crate) fn proof(mut self, proof: impl Into<String>) -> Self {
+        self.proofs = Some(vec![proof.into()]);
+        self
+    }
+
+    /// With another token, and its proof.
+    pub(crate) fn token(mut self, token: &str) -> Self {
+        self.authorization = vec![format!("DPoP {token}")];
+        self.draft(|draft| draft.claim("ath", dpop_bound::TokenHash::of(token).to_string()))
+    }
+
+    pub(crate) fn from(mut self, peer: &str) -> Self {
+        peer.clone_into(&mut self.peer);
+        self
+    }
+
+    /// For a gateway, or for a server.
+    pub(crate) fn into_request(self, body: Option<Body>) -> Request<Body> {
+        let mut request = Request::builder().method(self.method.as_str()).uri(&self.target);
+        for authorization in &self.authorization {
+            request = request.header("Authorization", authorization);
+        }
+        for proof in self.proofs.unwrap_or_else(|| vec![self.draft.proof()]) {
+            request = request.header("DPoP", proof);
+        }
+        for (name, value) in &self.headers {
+            request = request.header(name, value.as_bytes());
+        }
+        request = request.extension(Peer(self.peer.parse().unwrap()));
+        request.body(body.unwrap_or_else(|| Body::from(self.body))).unwrap()
+    }
+}
+
+impl Reply {
+    /// Holds it against the original files.
+    fn judge(&self, method: &str, target: &str, sent: Option<&Value>) {
+        let path = target.split('?').next().unwrap();
+        if method == "HEAD" || self.status == 204 || self.status == 304 {
+            assert!(self.bytes.is_empty());
+        } else if let contract_runtime::operation::Lookup::Found(operation) = TABLE.find(method, path) {
+            JUDGE.answer(operation.id, self.status, &self.body);
+            if let Some(sent) = sent.filter(|_| self.status == 200) {
+                JUDGE.request(operation.id, sent);
+            }
+        } else {
+            JUDGE.answer("service_document", self.status, &self.body);
+        }
+        if self.status >= 400 && method != "HEAD" {
+            assert_eq!(self.header("content-type"), Some("application/problem+json"));
+            assert_eq!(self.body["status"], self.status);
+            assert_eq!(self.header("x-correlation-id"), self.body["correlationId"].as_str());
+        }
+        assert!(self.has("x-correlation-id") && self.has("date"));
+        assert!(self.headers.iter().all(|(name, _)| self.headers.get_all(name).iter().count() == 1));
+    }
+}
+
+/// All exchange scopes.
+pub(crate) fn scopes() -> impl Iterator<Item = &'static str> {
+    let all: BTreeSet<&str> =
+        TABLE.all().iter().flat_map(|operation| operation.scopes).copied().flatten().copied().collect();
+    all.into_iter()
+}
