@@ -1,8 +1,11 @@
 //! How one piece of text and a plain value become each other.
 
+#[cfg(feature = "client")]
 use std::borrow::Cow;
 
-use super::{Scalar, Shape};
+use super::Scalar;
+#[cfg(feature = "client")]
+use super::Shape;
 use crate::{Json, Number, schema::Types};
 
 impl Scalar {
