@@ -116,6 +116,12 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Serve {
+    /// The address to listen on.
+    pub listen: std::net::SocketAddr,
+    /// The folder of the data.
+    pub data: std::path::PathBuf,
+    /// The address of `/metrics`, for those who may know; without one nobody is told.
+    pub metrics: Option<std::net::SocketAddr>,
     /// Connections at once; more wait to be accepted.
     pub connections: usize,
     /// How long a request's head may take to come, and how long a connection may rest, in seconds.
@@ -135,6 +141,9 @@ pub struct Serve {
 impl Default for Serve {
     fn default() -> Self {
         Self {
+            listen: std::net::SocketAddr::from(([127, 0, 0, 1], 8080)),
+            data: std::path::PathBuf::from("exchange-data"),
+            metrics: None,
             connections: 16_384,
             head_seconds: 30,
             write_seconds: 30,

@@ -19,10 +19,11 @@
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
 //! | [`web`] | the member's pages: sign-in, device login, consent | it decides nothing; a form is a request to the provider or the backend |
 //! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
-//! | `sandbox` | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
+//! | [`sandbox`] | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
 //!
 //! Time and randomness come in through [`Environment`]; nothing else reads a clock.
 
+pub mod app;
 pub mod backend;
 pub mod caller;
 pub mod catalogue;
@@ -39,6 +40,7 @@ pub mod peer;
 pub mod quota;
 pub mod registry;
 pub mod relay;
+pub mod sandbox;
 pub mod serve;
 pub mod shared;
 pub mod store;

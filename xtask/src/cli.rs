@@ -134,6 +134,16 @@ Examples:
   cargo xtask oracles --json
   cargo xtask oracles --write       also replace dpop/vectors/jose.json and jwcrypto.json")]
     Oracles(OraclesArgs),
+    /// Run the whole exchange on this machine, seeded, for trying clients against it.
+    ///
+    /// Builds the service and starts `exchange-service sandbox`; arguments are handed to it.
+    #[command(after_help = "Exit codes: those of `exchange-service sandbox`; 2 when cargo cannot be started
+
+Examples:
+  cargo xtask sandbox
+  cargo xtask sandbox --port 8080 --json
+  cargo xtask sandbox --help          what it can be told")]
+    Sandbox(SandboxArgs),
     /// Run everything that CI checks.
     ///
     /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
@@ -219,6 +229,14 @@ pub(crate) struct OraclesArgs {
     /// Print JSON, one object an oracle: what it judges otherwise, what we answer otherwise
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `sandbox`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SandboxArgs {
+    /// Arguments of `exchange-service sandbox`
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
 }
 
 /// Options of `ci`.

@@ -14,6 +14,7 @@ mod problem;
 mod program;
 mod regen;
 mod repository;
+mod sandbox;
 mod style;
 mod suite;
 mod test;
@@ -71,6 +72,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Compare(args) => compare::run(args, root).into(),
         Command::Suite(args) => suite::run(args, root).into(),
         Command::Oracles(args) => oracles::run(args, root).into(),
+        Command::Sandbox(args) => sandbox::run(args, root),
         Command::Ci(args) => ci::run(args, root).into(),
     }
 }

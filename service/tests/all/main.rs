@@ -4,3 +4,4 @@ mod backend;
 mod gateway;
 mod idp;
 mod kit;
+mod sandbox;

@@ -1,0 +1,151 @@
+//! What the command line says, and what comes of it.
+//!
+//! Exit codes: 0 done, 1 it could not be done, 2 the command line or the configuration is wrong.
+
+mod data;
+mod sandbox;
+mod serve;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The exchange: identity provider, gateway, backend and the member's pages in one process.
+#[derive(Debug, Parser)]
+#[command(
+    name = "exchange-service",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Start with a sandbox, which needs nothing:\n\n    exchange-service sandbox\n\n\
+                  Exit codes: 0 done, 1 it could not be done, 2 the command line or the configuration is wrong."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the whole exchange on this machine, seeded, for trying clients against it.
+    ///
+    /// Listens on the loopback interface alone. Accounts, clients and data are those of the platform's own
+    /// sandbox; passwords are public. A control interface under /_sandbox approves device logins without a
+    /// browser, moves the clock, acts as a second actor and goes back to the seed.
+    Sandbox(SandboxArgs),
+    /// Run the exchange as a configuration file says.
+    ///
+    /// Every value has a default, and an environment variable of its own: EXCHANGE_LIMITS__PER_MEMBER for
+    /// `per-member` of the table `limits`. `exchange-service config` prints what holds.
+    Serve(ConfigArgs),
+    /// Print the configuration that holds: defaults, file and environment together.
+    Config(ConfigArgs),
+    /// Write all data, as it is at this moment, into one file, beside a running service.
+    Backup(BackupArgs),
+    /// Put a backup into a folder that has no store yet.
+    ///
+    /// The restored store begins another epoch: every feed cursor that was handed out before is answered
+    /// 410 CURSOR_EXPIRED, so that no client misses what came after the backup.
+    Restore(RestoreArgs),
+}
+
+#[derive(Debug, Args)]
+struct SandboxArgs {
+    /// The port; 0 takes a free one.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Keep the data in this folder; without it all is in memory and gone afterwards.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Repeat the random numbers of this seed: ids, codes and keys come out the same in every run.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Say where everything is in one line of JSON, the first one printed.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ConfigArgs {
+    /// The configuration file (TOML).
+    #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct BackupArgs {
+    /// The folder of the store.
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The file to write; it must not be there yet.
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct RestoreArgs {
+    /// The backup.
+    #[arg(long, value_name = "FILE")]
+    from: PathBuf,
+    /// The folder; it must not hold a store yet.
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+}
+
+/// Why a command came to nothing.
+#[derive(Debug)]
+enum Failure {
+    /// The configuration is wrong: exit code 2.
+    Configuration(String),
+    /// It could not be done: exit code 1.
+    Undone(String),
+}
+
+impl Failure {
+    fn undone(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Self {
+        let what = what.to_owned();
+        move |error| Self::Undone(format!("{what}: {error}"))
+    }
+}
+
+/// Carries out what the command line says.
+pub(crate) fn run() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Sandbox(args) => sandbox::run(args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Config(args) => serve::print_config(&args),
+        Command::Backup(args) => data::backup(&args),
+        Command::Restore(args) => data::restore(&args),
+    };
+    let (code, text) = match outcome {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Configuration(text)) => (2, text),
+        Err(Failure::Undone(text)) => (1, text),
+    };
+    complain(&text);
+    ExitCode::from(code)
+}
+
+#[allow(clippy::print_stderr, reason = "the command's own voice")]
+fn complain(text: &str) {
+    eprintln!("error: {text}");
+}
+
+/// One line on the standard output; whoever closed it wants no more of it.
+fn say(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

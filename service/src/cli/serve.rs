@@ -1,0 +1,123 @@
+//! `serve` and `config`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use exchange_service::Environment;
+use exchange_service::app::App;
+use exchange_service::config::Config;
+use exchange_service::logging::{self, Form};
+use exchange_service::serve::Server;
+use exchange_service::serve::watch::{Metrics, Readiness, health};
+use exchange_service::store::{Options, Place, Store};
+use figment::Figment;
+use figment::providers::{Env, Format as _, Serialized, Toml};
+use tokio::net::TcpListener;
+use tokio::signal;
+
+use super::{ConfigArgs, Failure, say};
+
+/// Variables of the same beginning that are no values of the configuration.
+const OTHERS: [&str; 3] = ["config", "log", "sandbox"];
+/// How often what has had its time is removed.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// Serves until it is told to stop.
+pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
+    let config = Arc::new(configuration(args)?);
+    logging::install(Form::Json).map_err(|error| Failure::undone("cannot write a log")(&error))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
+    runtime.block_on(serve(config))
+}
+
+async fn serve(config: Arc<Config>) -> Result<(), Failure> {
+    let undone = |error: &dyn std::fmt::Display| Failure::Undone(error.to_string());
+    let environment = Environment::system();
+    let store = Store::open(&Options::new(Place::Folder(config.serve.data.clone())));
+    let store = store.map_err(|error| undone(&error))?;
+    let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await;
+    let app = app.map_err(|error| undone(&error))?;
+    let readiness = Readiness::new(store);
+    let router = app.router().merge(health(readiness.clone()));
+    let server = Server::new(router, &config, &environment).map_err(|error| undone(&error))?;
+    if let Some(address) = config.serve.metrics {
+        let metrics = Metrics::install().map_err(|error| undone(&error))?;
+        let listener = listen(address).await?;
+        tokio::spawn(metrics.clone().add_up());
+        let metrics = Server::new(metrics.router(), &config, &environment).map_err(|error| undone(&error))?;
+        tokio::spawn(metrics.run(listener, std::future::pending()));
+    }
+    let listener = listen(config.serve.listen).await?;
+    tracing::info!(address = %config.serve.listen, "listening");
+    let sweeping = tokio::spawn(sweep(app));
+    server
+        .run(listener, async move {
+            told_to_stop().await;
+            readiness.stop();
+        })
+        .await;
+    sweeping.abort();
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn listen(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| Failure::Undone(format!("cannot listen on {address}: {error}")))
+}
+
+/// Removes what has had its time, for as long as it is awaited.
+async fn sweep(app: App) {
+    let mut turns = tokio::time::interval(SWEEP);
+    loop {
+        turns.tick().await;
+        if let Err(error) = app.sweep().await {
+            tracing::warn!(%error, "what has had its time was not removed");
+        }
+    }
+}
+
+/// Interrupted, or terminated.
+async fn told_to_stop() {
+    #[cfg(unix)]
+    {
+        use signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminated) => tokio::select! {
+                _ = terminated.recv() => {}
+                _ = signal::ctrl_c() => {}
+            },
+            Err(_) => {
+                let _ = signal::ctrl_c().await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = signal::ctrl_c().await;
+}
+
+/// Defaults, then the file, then the environment.
+fn configuration(args: &ConfigArgs) -> Result<Config, Failure> {
+    let mut figment = Figment::from(Serialized::defaults(Config::default()));
+    if let Some(file) = &args.config {
+        if !file.is_file() {
+            return Err(Failure::Configuration(format!("there is no file {}", file.display())));
+        }
+        figment = figment.merge(Toml::file_exact(file));
+    }
+    let environment = Env::prefixed("EXCHANGE_")
+        .ignore(&OTHERS)
+        .map(|key| key.as_str().replace("__", ".").replace('_', "-").into());
+    figment.merge(environment).extract().map_err(|error| {
+        let each: Vec<String> = error.into_iter().map(|error| error.to_string()).collect();
+        Failure::Configuration(each.join("\n       "))
+    })
+}
+
+/// Prints what holds.
+pub(super) fn print_config(args: &ConfigArgs) -> Result<(), Failure> {
+    let config = configuration(args)?;
+    let text = toml::to_string_pretty(&config).map_err(|error| Failure::undone("cannot print")(&error))?;
+    say(text.trim_end());
+    Ok(())
+}

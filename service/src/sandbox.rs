@@ -1,0 +1,370 @@
+//! The whole exchange in one process, seeded, on the loopback interface, for clients to be tried against.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), exchange_service::sandbox::SandboxError> {
+//! use exchange_service::sandbox::Sandbox;
+//!
+//! let sandbox = Sandbox::start().await?;
+//! // A client shows a user code; this is the member who types it.
+//! sandbox.approve("BCDF-GHJK", "sandbox-member").await?;
+//! // Nothing sleeps: time is moved.
+//! sandbox.advance(std::time::Duration::from_secs(3600));
+//! sandbox.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod control;
+mod random;
+mod seed;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use dpop_bound::SystemRandom;
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::sync::Mutex;
+use tower::ServiceExt as _;
+
+use crate::app::{App, AppError};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::idp::{Decision, Undecided, UserCode, sessions};
+use crate::ids::MemberId;
+use crate::peer::Peer;
+use crate::serve::{ServeError, Server};
+use crate::store::{OpenError, Options as StoreOptions, Place, Store, StoreError};
+use crate::time::{MovedClock, SystemClock};
+
+pub use control::Act;
+pub use random::SeededRandom;
+pub use seed::SandboxAccount;
+
+/// The variable by which a developer points a client at a sandbox (IDP-03): its value is the origin, below
+/// which issuer and gateway stand.
+pub const VARIABLE: &str = "EXCHANGE_SANDBOX";
+
+/// How a sandbox is started.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// The port; 0 takes a free one.
+    pub port: u16,
+    /// The folder of the data; without one they are in memory.
+    pub data: Option<PathBuf>,
+    /// The seed of all random numbers; without one they are the system's.
+    pub seed: Option<u64>,
+    /// Numbers of the configuration that are to be others than a sandbox's.
+    pub config: Option<Config>,
+}
+
+/// Why a sandbox did not start, or not do as it was told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The port is taken, or not to be had.
+    #[error("cannot listen on 127.0.0.1:{port}: {error}")]
+    Port {
+        /// The port that was asked for.
+        port: u16,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The data cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The data cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The parts do not fit together.
+    #[error(transparent)]
+    App(#[from] AppError),
+    /// Connections cannot be served as it is configured.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// There is no such account.
+    #[error("the sandbox has no account of this name")]
+    Account,
+    /// What was typed cannot be a user code.
+    #[error("this is no user code")]
+    Code,
+    /// What was asked for cannot be done.
+    #[error("{0}")]
+    Refused(&'static str),
+    /// The code was not decided on.
+    #[error(transparent)]
+    Undecided(#[from] Undecided),
+}
+
+/// Where everything of a sandbox is: the first line of `exchange-service sandbox --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Directory {
+    /// The identity provider's issuer.
+    pub issuer: String,
+    /// The gateway's origin: `{base_url}`.
+    pub gateway: String,
+    /// The control interface.
+    pub control: String,
+    /// The page on which a member types a user code.
+    pub pages: String,
+    /// The name of [`VARIABLE`], and what to set it to.
+    pub developer_variable: [String; 2],
+    /// The registered clients.
+    pub clients: Vec<String>,
+    /// The accounts to sign in with.
+    pub accounts: Vec<SandboxAccount>,
+}
+
+/// A running sandbox. Dropping it ends it.
+pub struct Sandbox {
+    inner: Arc<Inner>,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+struct Inner {
+    address: SocketAddr,
+    config: Arc<Config>,
+    clock: MovedClock,
+    environment: Environment,
+    store: Store,
+    app: ArcSwap<App>,
+    accounts: Vec<SandboxAccount>,
+    /// One reset at a time.
+    resetting: Mutex<()>,
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox").field("address", &self.inner.address).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Sandbox {
+    /// One in memory, on a free port.
+    ///
+    /// # Errors
+    /// See [`SandboxError`].
+    pub async fn start() -> Result<Self, SandboxError> {
+        Self::with(Options::default()).await
+    }
+
+    /// One as it is asked for; it answers as soon as this does.
+    ///
+    /// # Errors
+    /// See [`SandboxError`].
+    pub async fn with(options: Options) -> Result<Self, SandboxError> {
+        let Options { port, data, seed, config } = options;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.map_err(|error| SandboxError::Port { port, error })?;
+        let address = listener.local_addr().map_err(|error| SandboxError::Port { port, error })?;
+        let config = Arc::new(at(address, config.unwrap_or_else(usual)));
+        let clock = MovedClock::over(Arc::new(SystemClock));
+        let environment = match seed {
+            Some(seed) => Environment::new(Arc::new(clock.clone()), Arc::new(SeededRandom::new(seed))),
+            None => Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom)),
+        };
+        let place = data.map_or(Place::Memory, Place::Folder);
+        let store = Store::open(&StoreOptions::new(place))?;
+        let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await?;
+        let accounts = settle(&store, &environment, &app, false).await?;
+        let inner = Arc::new(Inner {
+            address,
+            config,
+            clock,
+            environment,
+            store,
+            app: ArcSwap::from_pointee(app),
+            accounts,
+            resetting: Mutex::new(()),
+        });
+        let server = Server::new(router(&inner), &inner.config, &inner.environment)?;
+        let serving = tokio::spawn(server.run(listener, std::future::pending()));
+        Ok(Self { inner, serving })
+    }
+
+    /// Where everything is.
+    #[must_use]
+    pub fn directory(&self) -> Directory {
+        self.inner.directory()
+    }
+
+    /// Its origin, below which issuer and gateway stand.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        self.inner.origin()
+    }
+
+    /// The time as the sandbox has it.
+    #[must_use]
+    pub fn clock(&self) -> &MovedClock {
+        &self.inner.clock
+    }
+
+    /// Moves the sandbox's clock forward.
+    pub fn advance(&self, by: Duration) {
+        self.inner.clock.advance(by);
+    }
+
+    /// Approves the device login of a user code, as this account's member.
+    ///
+    /// # Errors
+    /// [`SandboxError::Account`], [`SandboxError::Code`] or [`SandboxError::Undecided`].
+    pub async fn approve(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
+        self.inner.decide(user_code, account, Decision::Approve).await
+    }
+
+    /// Declines it.
+    ///
+    /// # Errors
+    /// As [`approve`](Self::approve).
+    pub async fn decline(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
+        self.inner.decide(user_code, account, Decision::Decline).await
+    }
+
+    /// Goes back to the seed: data, connections, keys and nonces; the clock stays where it is. Every
+    /// cursor, token and code of before is refused.
+    ///
+    /// # Errors
+    /// What the store says; then it is as it was.
+    pub async fn reset(&self) -> Result<(), SandboxError> {
+        self.inner.reset().await
+    }
+
+    /// Does something as somebody else: a member on the web, an administrator.
+    ///
+    /// # Errors
+    /// [`SandboxError::Account`], or what the store says.
+    pub async fn act(&self, account: &str, act: Act) -> Result<(), SandboxError> {
+        self.inner.act(account, act).await
+    }
+
+    /// Waits for as long as it runs.
+    pub async fn ended(&mut self) {
+        let _ = (&mut self.serving).await;
+    }
+
+    /// Ends it.
+    pub async fn stop(mut self) {
+        self.serving.abort();
+        let _ = (&mut self.serving).await;
+    }
+}
+
+impl Inner {
+    fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn directory(&self) -> Directory {
+        let origin = self.origin();
+        Directory {
+            issuer: self.config.issuer.clone(),
+            gateway: origin.clone(),
+            control: format!("{origin}/_sandbox"),
+            pages: format!("{origin}/device"),
+            developer_variable: [VARIABLE.to_owned(), origin],
+            clients: seed::clients(),
+            accounts: self.accounts.clone(),
+        }
+    }
+
+    fn account(&self, name: &str) -> Result<&SandboxAccount, SandboxError> {
+        self.accounts.iter().find(|account| account.username == name).ok_or(SandboxError::Account)
+    }
+
+    async fn decide(&self, code: &str, account: &str, decision: Decision) -> Result<(), SandboxError> {
+        let member = MemberId::new(self.account(account)?.member.clone());
+        let code = UserCode::typed(code).ok_or(SandboxError::Code)?;
+        let (environment, life) =
+            (self.environment.clone(), Duration::from_secs(self.config.idp.session_seconds));
+        let session = self.store.write(move |connection| {
+            let (_, session) = sessions::begin(connection, &environment, &member, life)?;
+            Ok::<_, StoreError>(session)
+        });
+        let session = session.await?;
+        // Not an address that anybody else's guesses are counted for.
+        let peer = Peer(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        self.app.load_full().provider().decide(&code, peer, &session, decision).await?;
+        Ok(())
+    }
+
+    async fn reset(&self) -> Result<(), SandboxError> {
+        let _alone = self.resetting.lock().await;
+        settle(&self.store, &self.environment, &self.app.load_full(), true).await?;
+        let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
+        self.app.store(Arc::new(app));
+        Ok(())
+    }
+}
+
+/// A sandbox's numbers: as in production, but for what one address may do, since all its clients have the
+/// same one, and for what a public password costs.
+fn usual() -> Config {
+    let mut config = Config::default();
+    config.limits.per_address = 100_000;
+    config.idp.password_kib = 64;
+    config.idp.password_passes = 1;
+    config
+}
+
+fn at(address: SocketAddr, mut config: Config) -> Config {
+    config.gateway_origin = format!("http://{address}");
+    config.issuer = format!("http://{address}/idp");
+    config
+}
+
+/// Plants the seed where there is none yet, or anew.
+async fn settle(
+    store: &Store,
+    environment: &Environment,
+    app: &App,
+    anew: bool,
+) -> Result<Vec<SandboxAccount>, SandboxError> {
+    let accounts = seed::accounts();
+    let mut hashed = Vec::new();
+    for account in &accounts {
+        let hash = app.web().passwords().hash(&account.password, environment).map_err(AppError::from)?;
+        hashed.push(hash);
+    }
+    let inside = environment.clone();
+    store
+        .write(move |connection| {
+            if anew {
+                seed::clear(connection)?;
+            }
+            if seed::is_planted(connection)? { Ok(()) } else { seed::plant(connection, &inside, &hashed) }
+        })
+        .await?;
+    Ok(accounts)
+}
+
+/// The app as it is at the moment, and the control interface beside it.
+fn router(inner: &Arc<Inner>) -> Router {
+    let app = Arc::clone(inner);
+    let serve = move |request: Request| {
+        let app = app.app.load_full();
+        async move {
+            let response: Response = match app.router().oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            };
+            response
+        }
+    };
+    Router::new().nest("/_sandbox", control::routes(Arc::clone(inner))).fallback(serve)
+}

@@ -1,0 +1,251 @@
+//! The control interface under `/_sandbox`: what a person would do elsewhere, for scripts.
+//!
+//! Only requests that name this machine's loopback interface and carry JSON are served, so that no page
+//! in a browser can send them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use exchange_api::types::{BlueprintChangeSet, BlueprintOp, ItemRef};
+use http::header::{CACHE_CONTROL, HOST};
+use http::{HeaderValue, StatusCode};
+use rusqlite::params;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Directory, Inner, SandboxError};
+use crate::feed::Author;
+use crate::idp::{Actor, Decision, Undecided, disconnect_client};
+use crate::ids::MemberId;
+use crate::store::StoreError;
+
+/// The longest step of the clock: ten years.
+const LONGEST_STEP: u64 = 10 * 366 * 86_400;
+
+/// What is done as somebody else.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "act", rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Act {
+    /// The member changes their blueprints on the web; products are named by their keys.
+    Blueprints {
+        /// Products to add.
+        #[serde(default)]
+        add: Vec<String>,
+        /// Products to remove.
+        #[serde(default)]
+        remove: Vec<String>,
+    },
+    /// The member disconnects a client.
+    Disconnect {
+        /// The client.
+        client: String,
+    },
+    /// The member stores another handle in the profile, or none.
+    Handle {
+        /// The handle.
+        handle: Option<String>,
+    },
+    /// An administrator switches the exchange on or off.
+    Switch {
+        /// Whether it is on.
+        on: bool,
+    },
+    /// An administrator suspends a client, or lets it go on.
+    Suspend {
+        /// The client.
+        client: String,
+        /// Whether it is suspended.
+        suspended: bool,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Decide {
+    user_code: String,
+    account: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Step {
+    advance_seconds: u64,
+}
+
+#[derive(Deserialize)]
+struct Acting {
+    account: String,
+    #[serde(flatten)]
+    act: Act,
+}
+
+pub(super) fn routes(inner: Arc<Inner>) -> Router {
+    Router::new()
+        .route("/", get(directory))
+        .route("/approve", post(approve))
+        .route("/decline", post(decline))
+        .route("/clock", get(clock).post(step))
+        .route("/act", post(act))
+        .route("/reset", post(reset))
+        .layer(from_fn(loopback))
+        .with_state(inner)
+}
+
+type Sent<T> = Result<Json<T>, JsonRejection>;
+
+/// A name that points here by somebody else's DNS is not served.
+async fn loopback(request: Request, next: Next) -> Response {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    if !matches!(name, "127.0.0.1" | "localhost" | "[::1]") {
+        return refused(StatusCode::FORBIDDEN, "only 127.0.0.1 and localhost are served here");
+    }
+    let mut response = next.run(request).await;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn directory(State(inner): State<Arc<Inner>>) -> Json<Directory> {
+    Json(inner.directory())
+}
+
+async fn approve(State(inner): State<Arc<Inner>>, body: Sent<Decide>) -> Response {
+    decided(&inner, body, Decision::Approve).await
+}
+
+async fn decline(State(inner): State<Arc<Inner>>, body: Sent<Decide>) -> Response {
+    decided(&inner, body, Decision::Decline).await
+}
+
+async fn decided(inner: &Inner, body: Sent<Decide>, decision: Decision) -> Response {
+    match body {
+        Ok(Json(Decide { user_code, account })) => done(inner.decide(&user_code, &account, decision).await),
+        Err(error) => unread(&error),
+    }
+}
+
+async fn clock(State(inner): State<Arc<Inner>>) -> Response {
+    Json(json!({ "now": inner.environment.now().to_string() })).into_response()
+}
+
+async fn step(State(inner): State<Arc<Inner>>, body: Sent<Step>) -> Response {
+    match body {
+        Ok(Json(Step { advance_seconds })) if advance_seconds <= LONGEST_STEP => {
+            inner.clock.advance(Duration::from_secs(advance_seconds));
+            clock(State(inner)).await
+        }
+        Ok(_) => refused(StatusCode::BAD_REQUEST, "advanceSeconds is at most ten years"),
+        Err(error) => unread(&error),
+    }
+}
+
+async fn act(State(inner): State<Arc<Inner>>, body: Sent<Acting>) -> Response {
+    match body {
+        Ok(Json(Acting { account, act })) => done(inner.act(&account, act).await),
+        Err(error) => unread(&error),
+    }
+}
+
+async fn reset(State(inner): State<Arc<Inner>>) -> Response {
+    done(inner.reset().await)
+}
+
+fn done(outcome: Result<(), SandboxError>) -> Response {
+    let error = match outcome {
+        Ok(()) => return StatusCode::NO_CONTENT.into_response(),
+        Err(error) => error,
+    };
+    let status = match &error {
+        SandboxError::Account | SandboxError::Undecided(Undecided::NotFound) => StatusCode::NOT_FOUND,
+        SandboxError::Code | SandboxError::Refused(_) => StatusCode::BAD_REQUEST,
+        SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
+        SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    refused(status, &error.to_string())
+}
+
+fn unread(error: &JsonRejection) -> Response {
+    refused(error.status(), &error.body_text())
+}
+
+fn refused(status: StatusCode, error: &str) -> Response {
+    (status, Json(json!({ "error": error }))).into_response()
+}
+
+impl Inner {
+    pub(super) async fn act(&self, account: &str, act: Act) -> Result<(), SandboxError> {
+        let member = MemberId::new(self.account(account)?.member.clone());
+        let now = self.environment.now();
+        match act {
+            Act::Blueprints { add, remove } => {
+                let ops = ops(add, remove).ok_or(SandboxError::Refused("a product's key cannot be read"))?;
+                let app = self.app.load_full();
+                let result = app.backend().change_blueprints(&member, Author::Web, ops).await?;
+                if result.not_applied > 0 {
+                    return Err(SandboxError::Refused("there is no such product, or it cannot be removed"));
+                }
+                Ok(())
+            }
+            Act::Disconnect { client } => {
+                let write = self.store.write(move |connection| {
+                    disconnect_client(connection, Actor::Member(&member), &client.into(), &member, now)
+                });
+                write.await?;
+                Ok(())
+            }
+            Act::Handle { handle } => {
+                self.set("UPDATE member SET handle = ?1 WHERE id = ?2", handle, member.to_string()).await
+            }
+            Act::Switch { on } => {
+                let value = if on { "on" } else { "off" };
+                self.set(
+                    "UPDATE setting SET value = ?1 WHERE name = ?2",
+                    value.to_owned(),
+                    "exchange".to_owned(),
+                )
+                .await
+            }
+            Act::Suspend { client, suspended } => {
+                let state = if suspended { "suspended" } else { "active" };
+                self.set("UPDATE client SET state = ?1 WHERE id = ?2", state.to_owned(), client).await
+            }
+        }
+    }
+
+    async fn set(
+        &self,
+        sql: &'static str,
+        value: impl rusqlite::ToSql + Send + 'static,
+        of: String,
+    ) -> Result<(), SandboxError> {
+        let write = self
+            .store
+            .write(move |connection| Ok::<_, StoreError>(connection.execute(sql, params![value, of])?));
+        match write.await? {
+            0 => Err(SandboxError::Refused("there is no such thing")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn ops(add: Vec<String>, remove: Vec<String>) -> Option<BlueprintChangeSet> {
+    use exchange_api::types::{AddBlueprint, BlueprintKey, RemoveBlueprint};
+    let added = add.into_iter().map(|key| {
+        let reference = ItemRef::by_key(key).ok()?;
+        Some(BlueprintOp::Add(AddBlueprint::builder().ref_(reference).override_(true).build().ok()?))
+    });
+    let removed = remove.into_iter().map(|key| {
+        let key = BlueprintKey::new(key).ok()?;
+        Some(BlueprintOp::Remove(RemoveBlueprint::builder().key(key).build().ok()?))
+    });
+    let ops = added.chain(removed).collect::<Option<Vec<_>>>()?;
+    BlueprintChangeSet::builder().ops(ops).build().ok()
+}

@@ -1,0 +1,253 @@
+//! What a sandbox begins with: members, units, clients, catalogue, blueprints.
+//!
+//! The same as on the platform's own sandbox, so that scripts written for that one find what they expect.
+//! Everything stands in `seed.json`; the same seed gives the same ids in every run.
+
+use exchange_api::scopes::Scope;
+use rusqlite::{Connection, params};
+use serde::Deserialize;
+
+use crate::catalogue::contents::{self, Contents};
+use crate::environment::Environment;
+use crate::store::StoreError;
+use crate::time::Moment;
+
+const SEED: &str = include_str!("seed.json");
+
+/// An account of the sandbox; its password is public, and works nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxAccount {
+    /// The name to sign in with.
+    pub username: String,
+    /// The password to sign in with.
+    pub password: String,
+    /// The member's id, which no client ever sees.
+    pub member: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Seed {
+    terms: String,
+    units: Vec<Unit>,
+    members: Vec<Member>,
+    load: Load,
+    clients: Vec<Client>,
+    defaults: Vec<String>,
+    catalogue: Contents,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Unit {
+    id: String,
+    name: String,
+    shorthand: String,
+    kind: String,
+    profit_sharing: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Member {
+    id: String,
+    account: String,
+    name: String,
+    handle: Option<String>,
+    #[serde(default)]
+    admin: bool,
+    #[serde(default)]
+    units: Vec<Membership>,
+    #[serde(default)]
+    blueprints: Vec<Blueprint>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Membership {
+    unit: String,
+    #[serde(default)]
+    logistician: bool,
+    #[serde(default)]
+    leadership: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Blueprint {
+    product: String,
+    /// Milliseconds since the epoch.
+    acquired_at: Option<i64>,
+    source: String,
+    note: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Load {
+    count: u32,
+    unit: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Client {
+    id: String,
+    name: String,
+    suspended: bool,
+}
+
+impl Seed {
+    fn read() -> Result<Self, StoreError> {
+        let mut seed: Self =
+            serde_json::from_str(SEED).map_err(|_| StoreError::Corrupt("the seed that is compiled in"))?;
+        for number in 1..=seed.load.count {
+            seed.members.push(Member::of_load(number, &seed.load.unit));
+        }
+        Ok(seed)
+    }
+}
+
+impl Member {
+    fn of_load(number: u32, unit: &str) -> Self {
+        Self {
+            id: format!("member-load-{number:02}"),
+            account: format!("sandbox-load-{number:02}"),
+            name: format!("Sandbox Load {number:02}"),
+            handle: None,
+            admin: false,
+            units: vec![Membership { unit: unit.to_owned(), logistician: false, leadership: false }],
+            blueprints: Vec::new(),
+        }
+    }
+}
+
+/// The accounts of the seed.
+pub(super) fn accounts() -> Vec<SandboxAccount> {
+    let members = Seed::read().map(|seed| seed.members).unwrap_or_default();
+    let account = |member: Member| SandboxAccount {
+        password: format!("{}-pw-do-not-use-in-prod", member.account),
+        username: member.account,
+        member: member.id,
+    };
+    members.into_iter().map(account).collect()
+}
+
+/// The ids of the clients of the seed.
+pub(super) fn clients() -> Vec<String> {
+    let clients = Seed::read().map(|seed| seed.clients).unwrap_or_default();
+    clients.into_iter().map(|client| client.id).collect()
+}
+
+/// Whether a store has the seed.
+///
+/// # Errors
+/// What the database says.
+pub(super) fn is_planted(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(connection.query_row("SELECT EXISTS (SELECT 1 FROM account)", [], |row| row.get(0))?)
+}
+
+/// Empties every table but that of the migrations.
+///
+/// # Errors
+/// What the database says.
+pub(super) fn clear(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch("PRAGMA defer_foreign_keys = ON")?;
+    let mut tables = connection.prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'migration' \
+         AND name NOT LIKE 'sqlite_%'",
+    )?;
+    let tables = tables.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    for table in tables {
+        connection.execute_batch(&format!("DELETE FROM \"{table}\""))?;
+    }
+    Ok(())
+}
+
+/// Writes the seed into a store that has none of it; the hashes are those of the passwords of
+/// [`accounts`], in their order.
+///
+/// # Errors
+/// What the database says, or that there are no random numbers.
+pub(super) fn plant(
+    connection: &Connection,
+    environment: &Environment,
+    hashes: &[String],
+) -> Result<(), StoreError> {
+    let seed = Seed::read()?;
+    let now = environment.now();
+    settings(connection, &seed)?;
+    plant_clients(connection, &seed, now)?;
+    contents::replace(connection, environment.random(), &seed.catalogue)?;
+    for product in &seed.defaults {
+        connection.execute("INSERT INTO default_blueprint (product) VALUES (?1)", [product])?;
+    }
+    for (member, hash) in seed.members.iter().zip(hashes) {
+        plant_member(connection, member, &seed.terms, hash, now)?;
+    }
+    Ok(())
+}
+
+fn settings(connection: &Connection, seed: &Seed) -> Result<(), StoreError> {
+    let sql = "INSERT INTO setting (name, value) VALUES (?1, ?2)";
+    for (name, value) in [("exchange", "on"), ("terms", &seed.terms), ("stolen-marking", "on")] {
+        connection.execute(sql, params![name, value])?;
+    }
+    for Unit { id, name, shorthand, kind, profit_sharing } in &seed.units {
+        connection.execute(
+            "INSERT INTO unit (id, name, shorthand, kind, profit_sharing) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![id, name, shorthand, kind, profit_sharing],
+        )?;
+    }
+    Ok(())
+}
+
+fn plant_clients(connection: &Connection, seed: &Seed, now: Moment) -> Result<(), StoreError> {
+    for Client { id, name, suspended } in &seed.clients {
+        let state = if *suspended { "suspended" } else { "active" };
+        connection.execute(
+            "INSERT INTO client (id, name, state, created_at) VALUES (?1, ?2, ?3, ?4)",
+            params![id, name, state, now.millis()],
+        )?;
+        for scope in Scope::ALL {
+            connection.execute(
+                "INSERT INTO client_scope (client, scope) VALUES (?1, ?2)",
+                params![id, scope.as_str()],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn plant_member(
+    connection: &Connection,
+    member: &Member,
+    terms: &str,
+    password: &str,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let Member { id, account, name, handle, admin, units, blueprints } = member;
+    connection.execute(
+        "INSERT INTO member (id, name, handle, state, is_admin, terms, created_at) \
+         VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6)",
+        params![id, name, handle, admin, terms, now.millis()],
+    )?;
+    connection.execute(
+        "INSERT INTO account (username, member, password) VALUES (?1, ?2, ?3)",
+        params![account, id, password],
+    )?;
+    for Membership { unit, logistician, leadership } in units {
+        connection.execute(
+            "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4)",
+            params![id, unit, logistician, leadership],
+        )?;
+    }
+    for Blueprint { product, acquired_at, source, note } in blueprints {
+        connection.execute(
+            "INSERT INTO blueprint (member, product, acquired_at, source, note) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![id, product, acquired_at, source, note],
+        )?;
+    }
+    Ok(())
+}
