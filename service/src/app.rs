@@ -102,7 +102,6 @@ impl App {
     }
 
     /// Everything over HTTP, on one origin.
-    #[must_use]
     pub fn router(&self) -> Router {
         self.router.clone()
     }

@@ -1,5 +1,7 @@
 //! The whole exchange over real sockets: what a connected client goes through, from its first request on.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::time::Duration;
 
 use dpop_bound::{AccessToken, Htu, KeyPair, Nonce, ProofRequest, Prover, SystemRandom};
