@@ -7,7 +7,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`stages`] | [`STAGES`](stages::STAGES): name, codes, effects, what each asks, what each decides |
+//! | [`stages`] | `STAGES`: name, codes, effects, what each asks, what each decides |
 //! | [`facts`] | what was found out about one request so far; all that a decision may look at |
 //! | [`ports`] | whom the stages ask: proofs, tokens, registry, limits, keys, the backend |
 //! | [`ending`] | how a request ends before the backend: a refusal, or the answer to an earlier one |
