@@ -58,7 +58,7 @@ async fn keys_of_others() {
     assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
 }
 
-/// GW-09, LIM-24: the form of a key.
+/// GW-09, LIM-24, ERR-23: the form of a key.
 #[tokio::test]
 async fn forms_of_keys() {
     let world = World::new().await;

@@ -30,7 +30,7 @@ async fn nonces_of_others() {
     .await;
 }
 
-/// DPP-14: the challenge brings what the retry needs.
+/// DPP-14, ERR-07: the challenge brings what the retry needs.
 #[tokio::test]
 async fn a_challenge_is_answered_once() {
     let world = World::new().await;

@@ -65,7 +65,7 @@ async fn absolute_targets_and_hosts() {
     assert_eq!(world.send(world.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
 }
 
-/// A1, DPP-08: one spelling of a path is a route; another is none, and a proof is for the one that was sent.
+/// A1, DPP-08, ERR-29: one spelling of a path is a route; another is none, and a proof is for the one that was sent.
 #[tokio::test]
 async fn spellings_of_a_path() {
     let world = World::new().await;
@@ -132,7 +132,7 @@ fn never() -> Body {
     Body::new(Chunks { chunks: VecDeque::new(), ends: false })
 }
 
-/// LIM-23, A8: in one piece or in many, at the bound or one byte over it; before the token is read.
+/// LIM-23, A8, ERR-31: in one piece or in many, at the bound or one byte over it; before the token is read.
 #[tokio::test]
 async fn bodies_that_are_too_large() {
     let world = World::new().await;

@@ -105,7 +105,7 @@ async fn undeclared_members_pass() {
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec!["/refs/0"]));
 }
 
-/// RES-01, WRT-01: too many references break the schema, too many ops are too large a batch.
+/// RES-01, WRT-01, ERR-32: too many references break the schema, too many ops are too large a batch.
 #[tokio::test]
 async fn too_many() {
     let world = World::new().await;
