@@ -51,7 +51,7 @@ const VISITS: u32 = 256;
 pub struct Scope<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
-    tables: &'a TableSet,
+    tables: &'a TableSet<'a>,
     implied_objects: bool,
     /// Every type as it stands in a field.
     named: ById<TypeDef, TypeRef>,
@@ -60,7 +60,12 @@ pub struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// The checks of a contract that was shaped.
     #[must_use]
-    pub fn new(graph: &'a Graph, shapes: &'a Shapes, tables: &'a TableSet, implied_objects: bool) -> Self {
+    pub fn new(
+        graph: &'a Graph,
+        shapes: &'a Shapes,
+        tables: &'a TableSet<'a>,
+        implied_objects: bool,
+    ) -> Self {
         let named = shapes.types.map(TypeRef::Named);
         Self { graph, shapes, tables, implied_objects, named }
     }

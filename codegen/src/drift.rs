@@ -308,6 +308,9 @@ impl Drift {
 /// The same two contracts always give the same changes in the same order.
 #[must_use]
 pub fn compare(old: &Version, new: &Version, options: &Options) -> Drift {
-    let changes = deep(|| finding::Comparer::new(old, new, options).run());
+    let changes = deep(|| {
+        let grounds = proof::Grounds::default();
+        finding::Comparer::new(old, new, &grounds, options).run()
+    });
     Drift { changes, old_version: old.version().to_owned(), new_version: new.version().to_owned() }
 }

@@ -65,7 +65,7 @@ struct Imports {
 pub struct Emitter<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
-    tables: &'a TableSet,
+    tables: &'a TableSet<'a>,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
     with_members: BTreeMap<TypeId, bool>,
@@ -80,7 +80,7 @@ impl<'a> Emitter<'a> {
     pub fn new(
         graph: &'a Graph,
         shapes: &'a Shapes,
-        tables: &'a TableSet,
+        tables: &'a TableSet<'a>,
         implied_objects: bool,
         builders: BTreeSet<TypeId>,
     ) -> Self {
@@ -190,7 +190,7 @@ impl<'a> Emitter<'a> {
 
     fn contract(&self, def: &TypeDef, check: &Check) -> TokenStream {
         let name = ident(&def.name);
-        let row = row_literal(self.tables.row(&def.conj));
+        let row = self.tables.row(&def.conj);
         if matches!(check, Check::Always) {
             return quote!(::contract_runtime::contract!(#name = schemas::validator(#row)););
         }
@@ -199,7 +199,7 @@ impl<'a> Emitter<'a> {
         let check = self.check(check);
         quote! {
             impl Contract for #name {
-                const VALIDATOR: Validator = schemas::validator(#row);
+                const VALIDATOR: Validator<'static> = schemas::validator(#row);
 
                 fn is_valid(&self) -> bool {
                     #check
@@ -323,11 +323,6 @@ fn holds_members(ty: &TypeRef, known: &BTreeMap<TypeId, bool>) -> bool {
     }
 }
 
-/// The number of a table's row, as people write it.
-fn row_literal(row: u32) -> proc_macro2::Literal {
-    proc_macro2::Literal::u32_unsuffixed(row)
-}
-
 fn wrap(outer: TokenStream, inner: &TokenStream) -> TokenStream {
     quote!(#outer<#inner>)
 }
@@ -345,8 +340,8 @@ impl RustTypes for Emitter<'_> {
     }
 
     fn validator(&self, schema: SchemaId) -> TokenStream {
-        let row = row_literal(self.tables.row_of(schema));
-        quote!(super::schemas::validator(#row))
+        let row = self.tables.row_of(schema);
+        quote!(schemas::validator(#row))
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     schema::SchemaId,
     shape::{Body, Field, TypeId, TypeRef},
     stack::deep,
+    tables::Shelves,
     together::{Conj, Facts},
     tree::Place,
 };
@@ -87,7 +88,9 @@ pub fn explain(
         if found.is_empty() {
             return Err(find::nearest(contract, &plans, name));
         }
-        let explainer = Explainer { contract, plans, constraints: Constraints::new(contract) };
+        let shelves = Shelves::default();
+        let tables = contract.tables(&shelves);
+        let explainer = Explainer { contract, plans, constraints: Constraints::new(contract, &tables) };
         Ok(found.into_iter().filter_map(|target| explainer.target(target)).collect())
     })
 }

@@ -34,7 +34,7 @@ use crate::{
     resolve::{ResolveOptions, resolve},
     shape::shape,
     stack::deep,
-    tables::{TableSet, patterns},
+    tables::{Shelves, TablePlan, TableSet, patterns},
 };
 
 /// A contract and what its owner decided about it.
@@ -158,10 +158,11 @@ impl Project {
         let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
+        let named_rows = names.rows.clone();
         let shapes = shape(&graph, &api, &options, names);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
-        let tables = TableSet::new(&graph, &shapes, compiled);
+        let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows);
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
             diagnostics.attach(file);
@@ -169,7 +170,7 @@ impl Project {
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        Ok(Reading { sources, graph, api, shapes, tables, diagnostics, options, whole })
+        Ok(Reading { sources, graph, api, shapes, rows, diagnostics, options, whole })
     }
 
     /// Generates everything that the configuration asks for.
@@ -202,9 +203,11 @@ impl Project {
         let mut modules = Modules::default();
         step(&format!("writing {} types", contract.shapes.types.len()));
         let registries = registries::modules(self, &mut contract.sources, &mut diagnostics);
-        let emitter = self.emitter(&contract);
+        let shelves = Shelves::default();
+        let tables = contract.tables(&shelves);
+        let emitter = self.emitter(&contract, &tables);
         modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
-        modules.add(models::shared(&emitter, &contract.tables), Source::Generator, config, &mut diagnostics);
+        modules.add(models::shared(&emitter, &tables), Source::Generator, config, &mut diagnostics);
         let plans = self.plans(&contract, &mut diagnostics);
         let losses = self.losses(&contract, &plans);
         for plan in &plans {
@@ -224,8 +227,8 @@ impl Project {
     }
 
     /// The writer of types, which all others ask how a type is printed.
-    fn emitter<'a>(&self, contract: &'a Reading) -> Emitter<'a> {
-        let Reading { graph, api, shapes, tables, options, .. } = contract;
+    fn emitter<'a>(&self, contract: &'a Reading, tables: &'a TableSet<'a>) -> Emitter<'a> {
+        let Reading { graph, api, shapes, options, .. } = contract;
         let builders = builders::of(self.config.types.builders, api, shapes);
         Emitter::new(graph, shapes, tables, options.implied_objects, builders)
             .beside(&registries::types(&self.config))

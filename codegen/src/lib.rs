@@ -52,6 +52,7 @@ pub mod rust_types;
 pub mod schema;
 pub mod server;
 pub mod shape;
+pub mod shelf;
 mod stack;
 pub mod tables;
 pub mod together;

@@ -86,6 +86,20 @@ pub fn field_name(wire: &str) -> String {
     escape(&snake(wire))
 }
 
+/// The name of a constant: `stock-lot` → `STOCK_LOT`. It is plain ASCII, so that no lint minds the
+/// script of it: `größe` → `GRUF6UDFE`.
+#[must_use]
+pub fn constant_name(wire: &str) -> String {
+    let mut name = String::new();
+    for c in snake(wire).chars() {
+        match c.is_ascii() {
+            true => name.push(c.to_ascii_uppercase()),
+            false => name.push_str(&format!("U{:X}", u32::from(c))),
+        }
+    }
+    name
+}
+
 /// `…/page.schema.json` → `page`.
 #[must_use]
 pub fn stem(uri: &str) -> String {

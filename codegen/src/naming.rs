@@ -7,6 +7,7 @@
 mod aliases;
 mod equals;
 mod places;
+pub(crate) mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +19,7 @@ use crate::{
 };
 
 pub use self::places::{operation_places, places};
+pub(crate) use self::rows::RowNames;
 
 /// The names of a contract's types.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +36,8 @@ pub struct Names {
     pub(crate) equals: BTreeMap<SchemaId, SchemaId>,
     /// Schemas without a name that accept everything.
     pub(crate) silent: BTreeSet<SchemaId>,
+    /// What rows of tables are counted from.
+    pub(crate) rows: RowNames,
 }
 
 /// The name that a place without one of its own gives to a type.
@@ -54,6 +58,7 @@ impl Names {
         names.settle_aliases(graph, options);
         names.settle_equals(graph, options);
         names.settle_places(graph, api);
+        names.rows = RowNames::settle(graph);
         names
     }
 
@@ -68,6 +73,7 @@ impl Names {
             equals: equals::moved(&self.equals, moved),
             silent: moved.set(self.silent),
             taken: self.taken,
+            rows: self.rows,
         }
     }
 

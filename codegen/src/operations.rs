@@ -63,6 +63,8 @@ struct Used {
     operation: BTreeSet<&'static str>,
     parameters: BTreeSet<&'static str>,
     types: bool,
+    /// The generated module of tables.
+    schemas: bool,
 }
 
 /// Writes the module `operations` (or `webhooks`), a direct child of the generated root.
@@ -138,10 +140,16 @@ fn imports(used: &Used) -> TokenStream {
             use ::contract_runtime::schema::Types;
         )
     });
+    let schemas = used.schemas.then(|| {
+        quote!(
+            use super::schemas;
+        )
+    });
     quote! {
         use ::contract_runtime::operation::{#(#operation),*};
         #parameters
         #types
+        #schemas
     }
 }
 

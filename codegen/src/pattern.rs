@@ -18,8 +18,12 @@ mod translate;
 
 use std::fmt;
 
+use contract_runtime::pattern::Atom;
+use contract_runtime::pattern::Class;
 use contract_runtime::pattern::Instruction;
 use contract_runtime::pattern::Pattern;
+
+use crate::shelf::Shelf;
 
 /// The most instructions a program may have.
 pub const INSTRUCTION_LIMIT: usize = 20_000;
@@ -140,10 +144,17 @@ pub fn compile(source: &str) -> Result<Compiled, PatternError> {
 }
 
 impl Compiled {
-    /// The pattern in memory, for good: for tests and for generators, which
-    /// compile a contract's patterns once and exit.
-    pub fn leak(&self) -> &'static Pattern {
-        print::leak(self)
+    /// The pattern in memory, which borrows its lists from shelves.
+    #[must_use]
+    pub fn pattern<'t>(&'t self, atoms: &'t Shelf<Atom<'t>>, classes: &'t Shelf<Class<'t>>) -> Pattern<'t> {
+        print::pattern(self, atoms, classes)
+    }
+
+    /// Whether the pattern is found in a text; who asks often keeps the
+    /// [`pattern`](Self::pattern).
+    #[must_use]
+    pub fn is_match(&self, text: &str) -> bool {
+        self.pattern(&Shelf::default(), &Shelf::default()).is_match(text)
     }
 
     /// An expression of type `Pattern`, in one line, where `contract_runtime::pattern` and

@@ -22,6 +22,7 @@ use crate::{
     schema::{SchemaId, Types},
     shape::{TypeDef, TypeId, TypeRef},
     stack::deep,
+    tables::{Shelves, TableSet},
     together::{
         sample::{self, Effort},
         type_of,
@@ -62,14 +63,18 @@ impl Proof {
 /// `seen` is called before each with how many are done, for who shows progress.
 #[must_use]
 pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
-    let each = |(index, id)| {
-        seen(index);
-        (id, judge(contract, id))
-    };
-    deep(|| contract.shapes.ids().enumerate().map(each).collect())
+    deep(|| {
+        let shelves = Shelves::default();
+        let tables = contract.tables(&shelves);
+        let each = |(index, id)| {
+            seen(index);
+            (id, judge(contract, &tables, id))
+        };
+        contract.shapes.ids().enumerate().map(each).collect()
+    })
 }
 
-fn judge(contract: &Reading, id: TypeId) -> Proof {
+fn judge(contract: &Reading, tables: &TableSet<'_>, id: TypeId) -> Proof {
     let def = contract.shapes.get(id);
     let written = |assumed: bool| {
         let source = source::document(contract, def, assumed)?;
@@ -84,7 +89,7 @@ fn judge(contract: &Reading, id: TypeId) -> Proof {
     if assumed == Some(true) {
         return Proof::Assumed;
     }
-    let samples = samples(contract, def);
+    let samples = samples(contract, tables, def);
     let gap = samples.iter().find(|value| !holds(contract, id, value));
     match (gap, samples.len()) {
         (Some(value), _) => Proof::Gap(Some(value.clone())),
@@ -94,24 +99,25 @@ fn judge(contract: &Reading, id: TypeId) -> Proof {
     }
 }
 
-/// Valid values of a type's schema, made deterministically: least, most, every branch.
+/// Valid values of a type's schema, made deterministically: least, most, every branch. `tables` are
+/// the contract's.
 #[must_use]
-pub fn samples(contract: &Reading, def: &TypeDef) -> Vec<Json> {
-    sampled(contract, def, Effort::Thorough)
+pub fn samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef) -> Vec<Json> {
+    sampled(contract, tables, def, Effort::Thorough)
 }
 
 /// As [`samples`], a few of them, where many types are asked about.
 #[must_use]
-pub fn few_samples(contract: &Reading, def: &TypeDef) -> Vec<Json> {
-    sampled(contract, def, Effort::Quick)
+pub fn few_samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef) -> Vec<Json> {
+    sampled(contract, tables, def, Effort::Quick)
 }
 
-fn sampled(contract: &Reading, def: &TypeDef, effort: Effort) -> Vec<Json> {
-    let part = |id: SchemaId, value: &Json| contract.tables.is_valid(id, value);
+fn sampled(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef, effort: Effort) -> Vec<Json> {
+    let part = |id: SchemaId, value: &Json| tables.is_valid(id, value);
     let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, effort, &part);
     let valid = |value: &Json| {
         let within = def.conj.within.contains(type_of(value)) || def.conj.within == Types::ALL;
-        within && def.conj.ids.iter().all(|&id| contract.tables.is_valid(id, value))
+        within && def.conj.ids.iter().all(|&id| tables.is_valid(id, value))
     };
     values.into_iter().filter(valid).collect()
 }

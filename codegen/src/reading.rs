@@ -1,8 +1,14 @@
 //! A contract, read and understood: what all who write or say something about it start from.
 
 use crate::{
-    api::Api, diagnostics::Diagnostics, load::Sources, options::Options, prune::Whole, schema::Graph,
-    shape::Shapes, tables::TableSet,
+    api::Api,
+    diagnostics::Diagnostics,
+    load::Sources,
+    options::Options,
+    prune::Whole,
+    schema::Graph,
+    shape::Shapes,
+    tables::{Shelves, TablePlan, TableSet},
 };
 
 /// What is known of a contract once its types are decided.
@@ -16,12 +22,20 @@ pub struct Reading {
     pub api: Api,
     /// Every type.
     pub shapes: Shapes,
-    /// The tables of all schemas.
-    pub tables: TableSet,
+    /// What the tables of all schemas will be.
+    pub rows: TablePlan,
     /// What was noticed.
     pub diagnostics: Diagnostics,
     /// What the shapes were made with.
     pub options: Options,
     /// What there was before a part was taken.
     pub whole: Option<Whole>,
+}
+
+impl Reading {
+    /// The tables of all schemas.
+    #[must_use]
+    pub fn tables<'t>(&'t self, shelves: &'t Shelves<'t>) -> TableSet<'t> {
+        self.rows.build(&self.graph, shelves)
+    }
 }

@@ -68,6 +68,8 @@ pub struct Module {
     pub doc: Vec<String>,
     /// The parts that need it.
     pub gate: Gate,
+    /// Whether documentation leaves it out.
+    pub hidden: bool,
     /// Its items, as text that only a compiler reads.
     source: String,
     /// Items in print, which follow the others.
@@ -78,13 +80,27 @@ impl Module {
     /// Takes over the items of a module.
     #[must_use]
     pub fn new(name: impl Into<String>, doc: Vec<String>, tokens: &TokenStream) -> Self {
-        Self { name: name.into(), doc, gate: &[], source: tokens.to_string(), printed: String::new() }
+        Self {
+            name: name.into(),
+            doc,
+            gate: &[],
+            hidden: false,
+            source: tokens.to_string(),
+            printed: String::new(),
+        }
     }
 
     /// The same, compiled only with one of these parts.
     #[must_use]
     pub fn behind(mut self, gate: Gate) -> Self {
         self.gate = gate;
+        self
+    }
+
+    /// The same, left out of documentation.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        self.hidden = true;
         self
     }
 

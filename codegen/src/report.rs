@@ -18,6 +18,7 @@ use crate::{
     reading::Reading,
     shape::{Body, TypeId, TypeRef},
     stack::deep,
+    tables::Shelves,
     together::{Conj, Facts},
 };
 
@@ -134,7 +135,9 @@ fn places(contract: &Reading) -> Vec<(String, Conj, TypeRef)> {
 /// places share is written once.
 #[must_use]
 pub fn carried(contract: &Reading) -> Vec<Constraint> {
-    let constraints = Constraints::new(contract);
+    let shelves = Shelves::default();
+    let tables = contract.tables(&shelves);
+    let constraints = Constraints::new(contract, &tables);
     let mut all = Vec::new();
     for id in contract.shapes.ids() {
         let def = contract.shapes.get(id);
@@ -157,7 +160,9 @@ fn constraints(contract: &Reading) -> BTreeMap<&'static str, BTreeMap<How, usize
 }
 
 fn looser(contract: &Reading) -> Vec<Looser> {
-    let constraints = Constraints::new(contract);
+    let shelves = Shelves::default();
+    let tables = contract.tables(&shelves);
+    let constraints = Constraints::new(contract, &tables);
     let mut out = Vec::new();
     for (name, conj, ty) in places(contract) {
         let facts = Facts::of(&contract.graph, &conj, contract.options.implied_objects);

@@ -15,7 +15,8 @@ pub trait RustTypes {
     /// The type's name without its path, when it is one of the contract.
     fn name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str>;
 
-    /// A constant expression of type `contract_runtime::schema::Validator` for a schema.
+    /// A constant expression of type `contract_runtime::schema::Validator` for a schema, where the
+    /// module `schemas` is imported.
     fn validator(&self, schema: SchemaId) -> TokenStream;
 }
 

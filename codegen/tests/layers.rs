@@ -17,6 +17,7 @@ use quote::ToTokens as _;
 const GENERATOR: &[&str] = &[
     // What everybody speaks of: documents, schemas, operations, problems.
     "arena",
+    "shelf",
     "stack",
     "tree",
     "schema",

@@ -30,6 +30,7 @@ use contract_codegen::{
     reading::Reading,
     schema::SchemaId,
     shape::{Body, TypeRef},
+    tables::Shelves,
 };
 use contract_runtime::{Json, Map, Number};
 
@@ -64,13 +65,14 @@ const fn is_strict(number: u64) -> bool {
 /// Everything that is wrong about the contract of a number; how many questions were asked.
 fn ask(number: u64) -> Result<usize, String> {
     let Some((document, contract)) = contract(number) else { return Ok(0) };
-    let scope =
-        Scope::new(&contract.graph, &contract.shapes, &contract.tables, contract.options.implied_objects);
+    let shelves = Shelves::default();
+    let tables = contract.tables(&shelves);
+    let scope = Scope::new(&contract.graph, &contract.shapes, &tables, contract.options.implied_objects);
     let checks = scope.checks();
     let asker = Asker {
         number,
         contract: &contract,
-        evaluator: Evaluator { shapes: &contract.shapes, tables: &contract.tables, checks: &checks },
+        evaluator: Evaluator { shapes: &contract.shapes, tables: &tables, checks: &checks },
         judges: judges(&document, &contract),
     };
     asker.ask()
@@ -100,8 +102,11 @@ struct Asker<'a> {
 impl Asker<'_> {
     fn ask(&self) -> Result<usize, String> {
         let Reading { shapes, .. } = self.contract;
-        let samples: Vec<Vec<Json>> =
-            shapes.types.iter().map(|def| proof::few_samples(self.contract, def)).collect();
+        let samples: Vec<Vec<Json>> = shapes
+            .types
+            .iter()
+            .map(|def| proof::few_samples(self.contract, self.evaluator.tables, def))
+            .collect();
         let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
         pool.extend(odd());
         let mut asked = 0;
@@ -119,7 +124,7 @@ impl Asker<'_> {
 
     /// One value for one type.
     fn value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
-        let Reading { shapes, tables, .. } = self.contract;
+        let (shapes, tables) = (&self.contract.shapes, self.evaluator.tables);
         let TypeRef::Named(id) = ty else { return Ok(()) };
         let def = shapes.get(*id);
         let within = def.conj.within.contains(contract_codegen::together::type_of(value));

@@ -24,7 +24,7 @@ use crate::{
 /// a broken limit is no reason to fail. Checking is strict and separate.
 pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
     /// The type's schema.
-    const VALIDATOR: Validator;
+    const VALIDATOR: Validator<'static>;
 
     /// Whether every constraint of the schema holds. Fast: looks at the typed value alone.
     fn is_valid(&self) -> bool;
@@ -130,7 +130,7 @@ impl std::error::Error for Rejected {}
 
 impl Rejected {
     /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer.
-    fn of(bytes: &[u8], depth: usize, validator: Validator, error: &serde_json::Error) -> Self {
+    fn of(bytes: &[u8], depth: usize, validator: Validator<'_>, error: &serde_json::Error) -> Self {
         match Json::parse_within(bytes, depth).map(|json| validator.validate(&json)) {
             Err(error) if error.kind == JsonErrorKind::TooDeep => Self::TooDeep(error),
             Err(error) => Self::NotJson(error),
@@ -290,7 +290,7 @@ pub fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
 
 /// The violations for members that a builder was not given.
 #[must_use]
-pub fn missing(validator: Validator, given: &[(&str, bool)]) -> Violations {
+pub fn missing(validator: Validator<'_>, given: &[(&str, bool)]) -> Violations {
     let violation =
         |pointer: String| Violation { pointer, keyword: "required", schema: validator.location() };
     let root = Path::Root;
@@ -300,7 +300,7 @@ pub fn missing(validator: Validator, given: &[(&str, bool)]) -> Violations {
 }
 
 /// Whether a value satisfies a schema; for the rules that a type cannot be asked directly.
-pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator) -> bool {
+pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator<'_>) -> bool {
     to_json(value).is_ok_and(|json| validator.is_valid(&json))
 }
 
@@ -320,7 +320,10 @@ pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
 }
 
 /// What the tables say of a value, which may be one that cannot be written.
-pub(crate) fn check_json<T: Serialize + ?Sized>(value: &T, validator: Validator) -> Result<(), Violations> {
+pub(crate) fn check_json<T: Serialize + ?Sized>(
+    value: &T,
+    validator: Validator<'_>,
+) -> Result<(), Violations> {
     let gave_up = |keyword| {
         Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location() })
     };
@@ -333,7 +336,7 @@ pub(crate) fn check_json<T: Serialize + ?Sized>(value: &T, validator: Validator)
 }
 
 /// The two checks of a value are one contract: where the type says no, the tables say why.
-fn agree(found: &Result<(), Violations>, validator: Validator) {
+fn agree(found: &Result<(), Violations>, validator: Validator<'_>) {
     debug_assert!(found.is_err(), "a type refuses what its schema allows: {}", validator.location());
 }
 

@@ -1,6 +1,7 @@
 //! The trait implementations that do not vary between generated types.
 
 mod newtypes;
+mod rows;
 
 /// `Deserialize` through [`Read`](crate::read::Read), for types that other serde users embed.
 #[macro_export]
@@ -607,7 +608,7 @@ macro_rules! variants {
 macro_rules! contract {
     ($name:ident = $validator:expr) => {
         impl $crate::Contract for $name {
-            const VALIDATOR: $crate::schema::Validator = $validator;
+            const VALIDATOR: $crate::schema::Validator<'static> = $validator;
             fn is_valid(&self) -> bool {
                 true
             }

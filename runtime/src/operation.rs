@@ -134,7 +134,7 @@ pub struct Content {
     /// URI of its schema with JSON Pointer, or empty.
     pub schema: &'static str,
     /// Checks a body.
-    pub validator: Option<Validator>,
+    pub validator: Option<Validator<'static>>,
 }
 
 /// Bytes whose media type the contract leaves open.

@@ -63,7 +63,7 @@ pub struct Parameter {
     /// What its text stands for.
     pub shape: Shape,
     /// Checks its value.
-    pub validator: Option<Validator>,
+    pub validator: Option<Validator<'static>>,
 }
 
 impl Parameter {

@@ -1,4 +1,4 @@
-//! Regular expressions as static programs, for the `pattern` and
+//! Regular expressions as programs, for the `pattern` and
 //! `patternProperties` keywords.
 //!
 //! The generator compiles an ECMA-262 pattern once (`codegen/src/pattern.rs`);
@@ -15,22 +15,22 @@ pub use dfa::Dfa;
 
 /// A compiled pattern; a constant of generated code.
 #[derive(Debug, Clone, Copy)]
-pub struct Pattern {
+pub struct Pattern<'t> {
     /// The pattern as the schema spells it.
-    pub source: &'static str,
+    pub source: &'t str,
     /// What to run.
-    pub program: Program,
+    pub program: Program<'t>,
 }
 
 /// The three forms of a compiled pattern.
 #[derive(Debug, Clone, Copy)]
-pub enum Program {
+pub enum Program<'t> {
     /// A chain of atoms read once from left to right.
-    Sequence(Sequence),
+    Sequence(Sequence<'t>),
     /// A table of states, where it is small.
-    Dfa(Dfa),
+    Dfa(Dfa<'t>),
     /// Anything else.
-    Nfa(Nfa),
+    Nfa(Nfa<'t>),
 }
 
 /// A chain of atoms for which taking as much as possible is never wrong.
@@ -39,24 +39,24 @@ pub enum Program {
 /// character with the atoms after it up to the first that cannot be empty. A
 /// sequence without `start` has a fixed length.
 #[derive(Debug, Clone, Copy)]
-pub struct Sequence {
+pub struct Sequence<'t> {
     /// Whether the match begins where the text begins.
     pub start: bool,
     /// Whether the match ends where the text ends.
     pub end: bool,
     /// What is read, in order.
-    pub atoms: &'static [Atom],
+    pub atoms: &'t [Atom<'t>],
 }
 
 /// One step of a [`Sequence`].
 #[derive(Debug, Clone, Copy)]
-pub enum Atom {
+pub enum Atom<'t> {
     /// Exactly this text.
-    Literal(&'static str),
+    Literal(&'t str),
     /// `min` to `max` characters of a class; [`UNBOUNDED`] is no maximum.
     Class {
         /// Which characters.
-        class: Class,
+        class: Class<'t>,
         /// The least number of them.
         min: u32,
         /// The greatest number of them.
@@ -69,14 +69,14 @@ pub const UNBOUNDED: u32 = u32::MAX;
 
 /// A set of characters.
 #[derive(Debug, Clone, Copy)]
-pub struct Class {
+pub struct Class<'t> {
     /// Bit *n* stands for the ASCII character *n*.
     pub ascii: u128,
     /// The other characters: inclusive ranges, ascending, disjoint.
-    pub ranges: &'static [(char, char)],
+    pub ranges: &'t [(char, char)],
 }
 
-impl Class {
+impl Class<'_> {
     /// Whether the character is in the set.
     #[inline]
     pub fn contains(&self, c: char) -> bool {
@@ -96,13 +96,13 @@ impl Class {
 
 /// A nondeterministic program, run for all its threads at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Nfa {
+pub struct Nfa<'t> {
     /// Whether every match begins where the text begins.
     pub start: bool,
     /// The instructions; the first is where a match begins.
-    pub instructions: &'static [Instruction],
+    pub instructions: &'t [Instruction],
     /// The classes the instructions name by index.
-    pub classes: &'static [Class],
+    pub classes: &'t [Class<'t>],
 }
 
 /// One instruction of an [`Nfa`]. Unless it says otherwise the next
@@ -146,7 +146,7 @@ impl Look {
     }
 }
 
-impl Pattern {
+impl Pattern<'_> {
     /// Whether the pattern is found anywhere in the text.
     ///
     /// Time is bounded by text × program. Nothing is allocated unless the

@@ -1,8 +1,8 @@
-//! JSON Schema 2020-12: static tables that describe schemas, and the
-//! [`Validator`] that interprets them.
+//! JSON Schema 2020-12: tables that describe schemas, and the [`Validator`] that
+//! interprets them.
 //!
-//! The generator writes [`Tables`] as constants; what the keywords mean is
-//! ordinary code below `schema/`. All keywords of the core, applicator,
+//! The generator writes [`Tables`] as constants, and asks the same tables while it runs; what the
+//! keywords mean is ordinary code below `schema/`. All keywords of the core, applicator,
 //! unevaluated and validation vocabularies are here; annotations (`format`,
 //! `title`, `contentMediaType`, …) assert nothing and are never in a table.
 //!
@@ -50,52 +50,79 @@ use crate::violation::Violations;
 
 /// All schemas of a contract.
 #[derive(Debug)]
-pub struct Tables {
+pub struct Tables<'t> {
     /// The schema objects and boolean schemas, numbered by [`SchemaId`].
-    pub schemas: &'static [Schema],
-    /// The schema resources, numbered by [`Schema::resource`].
-    pub resources: &'static [Resource],
+    pub schemas: &'t [Schema<'t>],
+    /// The schema resources, numbered by [`ResourceId`].
+    pub resources: &'t [Resource<'t>],
 }
 
 /// The number of a schema in [`Tables::schemas`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemaId(pub u32);
 
+impl SchemaId {
+    /// The row so many rows further on: what is generated names the first row of each resource and
+    /// each definition, and counts from there.
+    #[must_use]
+    pub const fn plus(self, rows: u32) -> Self {
+        Self(self.0 + rows)
+    }
+}
+
+/// The number of a schema resource in [`Tables::resources`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceId(pub u32);
+
+/// Where groups of so many rows begin, for [`rows!`](crate::rows).
+#[doc(hidden)]
+#[must_use]
+pub const fn first_rows<const GROUPS: usize>(counts: &[u32]) -> [u32; GROUPS] {
+    let mut first = [0; GROUPS];
+    let (mut group, mut row) = (0, 0);
+    while group < GROUPS {
+        first[group] = row;
+        row += counts[group];
+        group += 1;
+    }
+    first
+}
+
 /// A schema resource (Core 4.3.5): what one `$id` names.
 #[derive(Debug)]
-pub struct Resource {
+pub struct Resource<'t> {
     /// The absolute URI, without a fragment.
-    pub uri: &'static str,
+    pub uri: &'t str,
     /// The `$dynamicAnchor`s of this resource, not of resources embedded in it.
-    pub dynamic_anchors: &'static [(&'static str, SchemaId)],
+    pub dynamic_anchors: &'t [(&'t str, SchemaId)],
 }
 
 /// One schema: `true` has no keywords, `false` has [`Keyword::False`].
 #[derive(Debug)]
-pub struct Schema {
-    /// The resource it belongs to, an index of [`Tables::resources`].
-    pub resource: u32,
+pub struct Schema<'t> {
+    /// The resource it belongs to.
+    pub resource: ResourceId,
     /// JSON Pointer from the root of that resource.
-    pub location: &'static str,
+    pub location: &'t str,
     /// Its keywords; `Type` stands first, so that it can silence the others, and
     /// `UnevaluatedItems` and `UnevaluatedProperties` last, in this order. The
     /// order of the others does not matter.
-    pub keywords: &'static [Keyword],
+    pub keywords: &'t [Keyword<'t>],
 }
 
 /// One keyword with its value, the names being those of JSON Schema.
 ///
 /// All lists of names are sorted by their bytes.
 #[derive(Debug, Clone)]
-pub enum Keyword {
+pub enum Keyword<'t> {
     /// The boolean schema `false` (Core 4.3.2).
     False,
     /// Validation 6.1.1.
     Type(Types),
     /// Validation 6.1.2.
-    Enum(&'static [Literal]),
+    Enum(&'t [Literal<'t>]),
     /// Validation 6.1.3.
-    Const(Literal),
+    Const(Literal<'t>),
     /// Validation 6.2.1.
     MultipleOf(Number),
     /// Validation 6.2.2.
@@ -111,7 +138,7 @@ pub enum Keyword {
     /// Validation 6.3.2, in code points.
     MinLength(u64),
     /// Validation 6.3.3.
-    Pattern(&'static Pattern),
+    Pattern(&'t Pattern<'t>),
     /// Validation 6.4.1.
     MaxItems(u64),
     /// Validation 6.4.2.
@@ -132,11 +159,11 @@ pub enum Keyword {
     /// Validation 6.5.2.
     MinProperties(u64),
     /// Validation 6.5.3.
-    Required(&'static [&'static str]),
+    Required(&'t [&'t str]),
     /// Validation 6.5.4.
-    DependentRequired(&'static [(&'static str, &'static [&'static str])]),
+    DependentRequired(&'t [(&'t str, &'t [&'t str])]),
     /// Core 10.3.1.1.
-    PrefixItems(&'static [SchemaId]),
+    PrefixItems(&'t [SchemaId]),
     /// Core 10.3.1.2.
     Items {
         /// What the elements must be.
@@ -145,28 +172,28 @@ pub enum Keyword {
         from: usize,
     },
     /// Core 10.3.2.1.
-    Properties(&'static [(&'static str, SchemaId)]),
+    Properties(&'t [(&'t str, SchemaId)]),
     /// Core 10.3.2.2.
-    PatternProperties(&'static [(&'static Pattern, SchemaId)]),
+    PatternProperties(&'t [(&'t Pattern<'t>, SchemaId)]),
     /// Core 10.3.2.3.
     AdditionalProperties {
         /// What the other members must be.
         schema: SchemaId,
         /// The names in `properties` beside it.
-        declared: &'static [&'static str],
+        declared: &'t [&'t str],
         /// The patterns in `patternProperties` beside it.
-        patterns: &'static [&'static Pattern],
+        patterns: &'t [&'t Pattern<'t>],
     },
     /// Core 10.3.2.4.
     PropertyNames(SchemaId),
     /// Core 10.2.2.4.
-    DependentSchemas(&'static [(&'static str, SchemaId)]),
+    DependentSchemas(&'t [(&'t str, SchemaId)]),
     /// Core 10.2.1.1.
-    AllOf(&'static [SchemaId]),
+    AllOf(&'t [SchemaId]),
     /// Core 10.2.1.2.
-    AnyOf(&'static [SchemaId], Option<&'static Choice>),
+    AnyOf(&'t [SchemaId], Option<&'t Choice<'t>>),
     /// Core 10.2.1.3.
-    OneOf(&'static [SchemaId], Option<&'static Choice>),
+    OneOf(&'t [SchemaId], Option<&'t Choice<'t>>),
     /// Core 10.2.1.4.
     Not(SchemaId),
     /// Core 10.2.2.
@@ -183,7 +210,7 @@ pub enum Keyword {
     /// Core 8.2.3.2.
     DynamicRef {
         /// The fragment of the reference.
-        anchor: &'static str,
+        anchor: &'t str,
         /// What the reference means when no `$dynamicAnchor` is involved.
         initial: SchemaId,
     },
@@ -198,11 +225,11 @@ pub enum Keyword {
 /// The generator proves that an object whose `tag` has one of these values
 /// matches at most that branch, so that the others need not be tried.
 #[derive(Debug)]
-pub struct Choice {
+pub struct Choice<'t> {
     /// The name of the member.
-    pub tag: &'static str,
+    pub tag: &'t str,
     /// Its values, each with the index of its branch.
-    pub branches: &'static [(Literal, usize)],
+    pub branches: &'t [(Literal<'t>, usize)],
 }
 
 /// A set of the types of the `type` keyword (Validation 6.1.1).
@@ -283,16 +310,16 @@ impl Default for Limits {
 
 /// Checks values against one schema of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct Validator {
+pub struct Validator<'t> {
     /// The schemas.
-    pub tables: &'static Tables,
+    pub tables: &'t Tables<'t>,
     /// The schema to check against.
     pub root: SchemaId,
 }
 
-impl Validator {
+impl<'t> Validator<'t> {
     /// The validator of a schema.
-    pub const fn new(tables: &'static Tables, root: SchemaId) -> Self {
+    pub const fn new(tables: &'t Tables<'t>, root: SchemaId) -> Self {
         Self { tables, root }
     }
 
@@ -334,21 +361,26 @@ impl Validator {
 }
 
 /// What an id outside the table means: nothing is accepted in silence.
-static MISSING: Schema = Schema { resource: u32::MAX, location: "", keywords: &[Keyword::False] };
+static MISSING: Schema<'_> =
+    Schema { resource: ResourceId(u32::MAX), location: "", keywords: &[Keyword::False] };
 
-impl Tables {
-    fn schema(&self, id: SchemaId) -> &'static Schema {
+impl<'t> Tables<'t> {
+    fn schema(&self, id: SchemaId) -> &'t Schema<'t> {
         self.schemas.get(id.0 as usize).unwrap_or(&MISSING)
     }
 
-    fn dynamic_anchor(&self, resource: u32, anchor: &str) -> Option<SchemaId> {
-        let anchors = self.resources.get(resource as usize)?.dynamic_anchors;
+    fn resource(&self, id: ResourceId) -> Option<&'t Resource<'t>> {
+        self.resources.get(id.0 as usize)
+    }
+
+    fn dynamic_anchor(&self, resource: ResourceId, anchor: &str) -> Option<SchemaId> {
+        let anchors = self.resource(resource)?.dynamic_anchors;
         anchors.iter().find(|(name, _)| *name == anchor).map(|&(_, id)| id)
     }
 
     /// Resource URI, `#`, JSON Pointer.
-    fn location(&self, schema: &Schema) -> String {
-        let uri = self.resources.get(schema.resource as usize).map_or("", |resource| resource.uri);
+    fn location(&self, schema: &Schema<'_>) -> String {
+        let uri = self.resource(schema.resource).map_or("", |resource| resource.uri);
         [uri, "#", schema.location].concat()
     }
 }

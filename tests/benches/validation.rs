@@ -158,16 +158,16 @@ mod pattern {
     const TIMESTAMP: &str = "2025-11-20T18:04:09.123456Z";
     const CURSOR: &str = "f:0190a1:77:0190a2f0-5e0f-7cc1-9d5e-0a1b2c3d4e5f";
 
-    fn cursor() -> contract_runtime::schema::Validator {
+    fn cursor() -> contract_runtime::schema::Validator<'static> {
         let page = StockPage::parse(br#"{"items":[],"removed":[],"nextCursor":"a","hasMore":true}"#).unwrap();
         validator_of(&page.next_cursor)
     }
 
-    fn validator_of<T: Contract>(_: &T) -> contract_runtime::schema::Validator {
+    fn validator_of<T: Contract>(_: &T) -> contract_runtime::schema::Validator<'static> {
         T::VALIDATOR
     }
 
-    fn ours(bencher: Bencher, validator: contract_runtime::schema::Validator, text: &str) {
+    fn ours(bencher: Bencher, validator: contract_runtime::schema::Validator<'_>, text: &str) {
         let value = Json::from(text);
         assert!(validator.is_valid(&value));
         bencher.bench_local(|| validator.is_valid(black_box(&value)));

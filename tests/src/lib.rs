@@ -45,8 +45,8 @@ pub struct Model {
     /// URI and pointer of its schema.
     pub location: String,
     /// Reads, checks and writes a document.
-    check: fn(&[u8], Validator) -> Outcome,
-    validator: Validator,
+    check: fn(&[u8], Validator<'static>) -> Outcome,
+    validator: Validator<'static>,
 }
 
 impl Model {
@@ -64,7 +64,7 @@ fn pairs(violations: &Violations) -> Vec<(String, String)> {
     all
 }
 
-fn check<T: Contract>(bytes: &[u8], _: Validator) -> Outcome {
+fn check<T: Contract>(bytes: &[u8], _: Validator<'_>) -> Outcome {
     use contract_runtime::Rejected;
     let read = T::parse(bytes);
     let typed = read.as_ref().ok().map(|v| v.validate().map_or_else(|e| pairs(&e), |()| Vec::new()));
@@ -94,7 +94,7 @@ fn described<T: Serialize + DeserializeOwned>(all: &mut BTreeMap<String, Model>,
     all.insert(name.to_owned(), model);
 }
 
-fn check_described<T: Serialize + DeserializeOwned>(bytes: &[u8], validator: Validator) -> Outcome {
+fn check_described<T: Serialize + DeserializeOwned>(bytes: &[u8], validator: Validator<'_>) -> Outcome {
     let written = serde_json::from_slice::<T>(bytes)
         .ok()
         .and_then(|value| Json::parse(&serde_json::to_vec(&value).ok()?).ok());

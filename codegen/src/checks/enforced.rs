@@ -48,7 +48,12 @@ pub struct Enforcement<'a> {
 impl<'a> Enforcement<'a> {
     /// Prepares to answer for a contract that was shaped.
     #[must_use]
-    pub fn new(graph: &'a Graph, shapes: &'a Shapes, tables: &'a TableSet, implied_objects: bool) -> Self {
+    pub fn new(
+        graph: &'a Graph,
+        shapes: &'a Shapes,
+        tables: &'a TableSet<'a>,
+        implied_objects: bool,
+    ) -> Self {
         let scope = Scope::new(graph, shapes, tables, implied_objects);
         Self { scope, dynamic: Rc::new(dynamic(graph)), trivial: Trivial::default() }
     }

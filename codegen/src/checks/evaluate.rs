@@ -23,7 +23,7 @@ pub struct Evaluator<'a> {
     /// The types.
     pub shapes: &'a Shapes,
     /// What the tables say.
-    pub tables: &'a TableSet,
+    pub tables: &'a TableSet<'a>,
     /// What each type has to check.
     pub checks: &'a Checks,
 }

@@ -7,7 +7,7 @@ use contract_runtime::{Json, text::Lines};
 use super::{
     Change, Level, Options, Spot, Version,
     flat::Flat,
-    proof::{Prover, Side},
+    proof::{Grounds, Prover, Side},
     rules::{self, Rule},
 };
 use crate::{
@@ -95,6 +95,7 @@ pub(super) struct Comparer<'g> {
     pub(super) new: &'g Version,
     pub(super) options: Options,
     pub(super) prover: Prover<'g>,
+    grounds: &'g Grounds<'g>,
     changes: Vec<Change>,
     index: HashMap<Key, usize>,
     /// What was found below a pair; `None` while it is being compared.
@@ -109,12 +110,18 @@ pub(super) struct Comparer<'g> {
 }
 
 impl<'g> Comparer<'g> {
-    pub(super) fn new(old: &'g Version, new: &'g Version, options: &Options) -> Self {
+    pub(super) fn new(
+        old: &'g Version,
+        new: &'g Version,
+        grounds: &'g Grounds<'g>,
+        options: &Options,
+    ) -> Self {
         Self {
             old,
             new,
             options: *options,
-            prover: Prover::new(&old.graph, &new.graph),
+            prover: Prover::new(&old.graph, &new.graph, grounds),
+            grounds,
             changes: Vec::new(),
             index: HashMap::new(),
             memo: HashMap::new(),
@@ -173,7 +180,8 @@ impl<'g> Comparer<'g> {
             return *known;
         }
         self.asked.insert(key.clone(), true);
-        let mut inner = Self::new(self.old, self.new, &Options { within_major: false, proofs: false });
+        let options = Options { within_major: false, proofs: false };
+        let mut inner = Self::new(self.old, self.new, self.grounds, &options);
         inner.asked = std::mem::take(&mut self.asked);
         inner.pair(old, new, &Subject::new("", Use::Read));
         let loud = |change: &Change| {

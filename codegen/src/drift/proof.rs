@@ -25,8 +25,7 @@ use crate::{
         document::{self, Writer, exact},
         keywords::vocabulary,
     },
-    shape::Shapes,
-    tables::{TableSet, patterns},
+    tables::{Shelves, TablePlan, TableSet},
     together::{Conj, sample},
 };
 
@@ -48,22 +47,52 @@ pub(super) struct Prover<'g> {
     new: &'g Graph,
     wholes: Known<CanonicalSchema>,
     validators: Known<Validator>,
-    old_tables: OnceCell<TableSet>,
-    new_tables: OnceCell<TableSet>,
+    old_tables: Built<'g>,
+    new_tables: Built<'g>,
+}
+
+/// What the tables of both sides stand on.
+#[derive(Default)]
+pub(super) struct Grounds<'g> {
+    old: Ground<'g>,
+    new: Ground<'g>,
+}
+
+/// What the tables of one side stand on.
+#[derive(Default)]
+struct Ground<'g> {
+    plan: OnceCell<TablePlan>,
+    shelves: Shelves<'g>,
+}
+
+/// The tables of one side, built when somebody asks them.
+struct Built<'g> {
+    ground: &'g Ground<'g>,
+    tables: OnceCell<TableSet<'g>>,
+}
+
+impl<'g> Built<'g> {
+    fn tables(&self, graph: &'g Graph) -> &TableSet<'g> {
+        self.tables.get_or_init(|| {
+            let plan = self.ground.plan.get_or_init(|| TablePlan::of_graph(graph));
+            plan.build(graph, &self.ground.shelves)
+        })
+    }
 }
 
 /// `Ok`: nothing is lost. `Err`: something is, with a value if one was found.
 pub(super) type Verdict = Result<(), Option<Json>>;
 
 impl<'g> Prover<'g> {
-    pub(super) fn new(old: &'g Graph, new: &'g Graph) -> Self {
+    pub(super) fn new(old: &'g Graph, new: &'g Graph, grounds: &'g Grounds<'g>) -> Self {
+        let built = |ground| Built { ground, tables: OnceCell::new() };
         Self {
             old,
             new,
             wholes: RefCell::default(),
             validators: RefCell::default(),
-            old_tables: OnceCell::new(),
-            new_tables: OnceCell::new(),
+            old_tables: built(&grounds.old),
+            new_tables: built(&grounds.new),
         }
     }
 
@@ -80,8 +109,7 @@ impl<'g> Prover<'g> {
             Side::Old => &self.old_tables,
             Side::New => &self.new_tables,
         };
-        let graph = self.graph(side);
-        let tables = tables.get_or_init(|| TableSet::new(graph, &Shapes::default(), patterns(graph).0));
+        let tables = tables.tables(self.graph(side));
         ids.iter().all(|id| tables.is_valid(*id, value))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Emitter, ident, row_literal};
+use super::{Emitter, ident};
 use crate::{
     checks::{Check, Counted, Form, Numeric, Order, Place, Test, Text},
     schema::SchemaId,
@@ -250,8 +250,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn row(&self, ids: &[SchemaId]) -> Literal {
-        row_literal(self.tables.row(&Conj::all(ids.iter().copied())))
+    fn row(&self, ids: &[SchemaId]) -> TokenStream {
+        self.tables.row(&Conj::all(ids.iter().copied()))
     }
 }
 

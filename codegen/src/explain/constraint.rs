@@ -14,6 +14,7 @@ use crate::{
         keywords::{Keyword, Value},
     },
     shape::{Field, TypeRef},
+    tables::TableSet,
     together::{Conj, Facts},
 };
 
@@ -62,15 +63,17 @@ pub fn dropped_by(keyword: &str, value: &str) -> &'static [&'static str] {
 #[derive(Debug)]
 pub struct Constraints<'a> {
     contract: &'a Reading,
+    tables: &'a TableSet<'a>,
     enforcement: Enforcement<'a>,
 }
 
 impl<'a> Constraints<'a> {
-    /// Prepares to list.
+    /// Prepares to list; `tables` are the contract's.
     #[must_use]
-    pub fn new(contract: &'a Reading) -> Self {
-        let Reading { graph, shapes, tables, options, .. } = contract;
-        Self { contract, enforcement: Enforcement::new(graph, shapes, tables, options.implied_objects) }
+    pub fn new(contract: &'a Reading, tables: &'a TableSet<'a>) -> Self {
+        let Reading { graph, shapes, options, .. } = contract;
+        let enforcement = Enforcement::new(graph, shapes, tables, options.implied_objects);
+        Self { contract, tables, enforcement }
     }
 
     /// Every constraint at a place of the given type.
@@ -104,7 +107,7 @@ impl<'a> Constraints<'a> {
         if let Some(constant) = field.constant.as_ref().filter(|_| field.omitted) {
             // A rule that the constant breaks leaves nothing valid, which `is_valid` says.
             for each in &mut all {
-                let holds = self.contract.tables.is_valid(each.schema, constant);
+                let holds = self.tables.is_valid(each.schema, constant);
                 each.how = if holds { How::Type } else { How::Check };
             }
         }

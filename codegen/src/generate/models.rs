@@ -14,11 +14,11 @@ pub(super) fn areas(config: &Config, emitter: &Emitter<'_>) -> Vec<Module> {
 }
 
 /// What every output has beside them.
-pub(super) fn shared(emitter: &Emitter<'_>, tables: &TableSet) -> Vec<Module> {
+pub(super) fn shared(emitter: &Emitter<'_>, tables: &TableSet<'_>) -> Vec<Module> {
     let types = lines("Every type of the contract by its own name.");
     let schemas = lines("The schemas as tables, for the validators.");
     vec![
         Module::new("types", types, &emitter.reexports()),
-        Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text()),
+        Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text()).hidden(),
     ]
 }

@@ -134,7 +134,11 @@ fn about(contract: &Reading) -> Vec<String> {
         doc.push(format!("A part of it: {}, and what they reach.", parts.join(", ")));
     }
     doc.extend([String::new(), "Inputs:".to_owned(), String::new()]);
-    for source in contract.sources.sources.iter() {
+    for (at, source) in contract.sources.sources.iter().enumerate() {
+        // A line between them, so that edits of neighbours merge.
+        if at > 0 {
+            doc.push(String::new());
+        }
         let digest = source.digest.get(..16).unwrap_or(&source.digest);
         doc.push(format!("* `{}` sha256 {digest}", source.name));
     }
@@ -149,7 +153,8 @@ fn root(layout: Layout, about: Vec<String>, attributes: &TokenStream, modules: &
             let condition = condition(module.gate);
             quote!(#[cfg(#condition)])
         });
-        quote!(#gate pub mod #name;)
+        let hidden = module.hidden.then(|| quote!(#[doc(hidden)]));
+        quote!(#gate #hidden pub mod #name;)
     });
     // Whoever has the package has the runtime that it was made for.
     let runtime = (layout == Layout::Crate).then(|| {
@@ -197,6 +202,9 @@ fn file(about: &[String], modules: &[(&Module, String)], parts: &BTreeSet<Part>)
             [one] => format!("#[cfg({one})]\n"),
             several => format!("#[cfg(any({}))]\n", several.join(", ")),
         });
+        if module.hidden {
+            out.push_str("#[doc(hidden)]\n");
+        }
         out.push_str(&format!("pub mod {} {{\n", ident(&module.name)));
         for line in text.strip_prefix(HEADER).unwrap_or(text).trim_start().lines() {
             if !line.is_empty() {

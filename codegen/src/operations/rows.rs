@@ -51,12 +51,17 @@ impl Rows<'_> {
             quote!(shape: #shape,)
         });
         let validator = row.schema.map(|schema| {
-            let validator = self.types.validator(schema);
+            let validator = self.validator(schema);
             quote!(validator: Some(#validator),)
         });
         quote! {
             Parameter { name: #name, #required #style #explode #reserved #shape #validator ..Parameter::#plain }
         }
+    }
+
+    fn validator(&mut self, schema: SchemaId) -> TokenStream {
+        self.used.schemas = true;
+        self.types.validator(schema)
     }
 
     pub(super) fn body(&mut self, body: &Body<'_>) -> TokenStream {
@@ -96,7 +101,7 @@ impl Rows<'_> {
         let location = schema.map(|schema| self.graph.location(schema)).unwrap_or_default();
         let validator = match schema {
             Some(schema) => {
-                let validator = self.types.validator(schema);
+                let validator = self.validator(schema);
                 quote!(Some(#validator))
             }
             None => quote!(None),

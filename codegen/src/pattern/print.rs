@@ -15,6 +15,7 @@ use super::Compiled;
 use super::CompiledAtom;
 use super::CompiledClass;
 use super::CompiledProgram;
+use crate::shelf::Shelf;
 
 pub(super) fn text(compiled: &Compiled) -> String {
     let source = &compiled.source;
@@ -75,33 +76,35 @@ fn instruction_text(instruction: Instruction) -> String {
     format!("pattern::Instruction::{text}")
 }
 
-pub(super) fn leak(compiled: &Compiled) -> &'static Pattern {
+/// The pattern in memory; its texts are the compiled pattern's, its lists stand on shelves.
+pub(super) fn pattern<'t>(
+    compiled: &'t Compiled,
+    atoms: &'t Shelf<Atom<'t>>,
+    classes: &'t Shelf<Class<'t>>,
+) -> Pattern<'t> {
     let program = match &compiled.program {
-        CompiledProgram::Sequence { start, end, atoms } => {
-            let atoms = atoms.iter().map(leak_atom).collect::<Vec<_>>().leak();
+        CompiledProgram::Sequence { start, end, atoms: list } => {
+            let atoms = atoms.keep(list.iter().map(atom).collect());
             Program::Sequence(Sequence { start: *start, end: *end, atoms })
         }
         CompiledProgram::Dfa { runs, stride, start, open, next } => {
-            Program::Dfa(Dfa::new(runs.clone().leak(), *stride, *start, *open, next.clone().leak()))
+            Program::Dfa(Dfa::new(runs, *stride, *start, *open, next))
         }
-        CompiledProgram::Nfa { start, instructions, classes } => Program::Nfa(Nfa {
-            start: *start,
-            instructions: instructions.clone().leak(),
-            classes: classes.iter().map(leak_class).collect::<Vec<_>>().leak(),
-        }),
+        CompiledProgram::Nfa { start, instructions, classes: list } => {
+            let classes = classes.keep(list.iter().map(class).collect());
+            Program::Nfa(Nfa { start: *start, instructions, classes })
+        }
     };
-    Box::leak(Box::new(Pattern { source: compiled.source.clone().leak(), program }))
+    Pattern { source: &compiled.source, program }
 }
 
-fn leak_atom(atom: &CompiledAtom) -> Atom {
-    match atom {
-        CompiledAtom::Literal(text) => Atom::Literal(text.clone().leak()),
-        CompiledAtom::Class { class, min, max } => {
-            Atom::Class { class: leak_class(class), min: *min, max: *max }
-        }
+fn atom(compiled: &CompiledAtom) -> Atom<'_> {
+    match compiled {
+        CompiledAtom::Literal(text) => Atom::Literal(text),
+        CompiledAtom::Class { class: of, min, max } => Atom::Class { class: class(of), min: *min, max: *max },
     }
 }
 
-fn leak_class(class: &CompiledClass) -> Class {
-    Class { ascii: class.ascii, ranges: class.ranges.clone().leak() }
+fn class(compiled: &CompiledClass) -> Class<'_> {
+    Class { ascii: compiled.ascii, ranges: &compiled.ranges }
 }

@@ -7,6 +7,7 @@ use crate::{
     generate::Project,
     load::Sources,
     shape::{Body, IntKind, TypeRef},
+    tables::Shelves,
 };
 
 fn contract(definitions: &serde_json::Value) -> Reading {
@@ -119,8 +120,9 @@ fn samples_are_valid_and_always_the_same() {
     } });
     let (first, second) = (contract(&definitions), contract(&definitions));
     let def = first.shapes.types.iter().find(|def| def.name == "Op").unwrap();
-    let values = samples(&first, def);
+    let shelves = [Shelves::default(), Shelves::default()];
+    let values = samples(&first, &first.tables(&shelves[0]), def);
     assert!(values.len() > 3, "{values:?}");
     let again = second.shapes.types.iter().find(|def| def.name == "Op").unwrap();
-    assert_eq!(values, samples(&second, again));
+    assert_eq!(values, samples(&second, &second.tables(&shelves[1]), again));
 }

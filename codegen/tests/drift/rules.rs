@@ -9,6 +9,7 @@ use contract_codegen::{
     },
     generate::Project,
     load::Sources,
+    tables::Shelves,
 };
 use contract_runtime::Json;
 
@@ -768,7 +769,8 @@ fn witnesses_tell_the_versions_apart() {
             .graph
             .ids()
             .find(|id| contract.graph.schema(*id).place.pointer == "/components/schemas/s");
-        contract.tables.is_valid(schema.unwrap(), value)
+        let shelves = Shelves::default();
+        contract.tables(&shelves).is_valid(schema.unwrap(), value)
     };
     let mut witnesses = 0;
     for (rule, old, new, ..) in SCHEMAS {

@@ -11,7 +11,7 @@ pub struct Model {
     /// Rust name.
     pub name: &'static str,
     /// The tables, asked without the type.
-    pub validator: Validator,
+    pub validator: Validator<'static>,
     /// Reads, checks and writes a document.
     pub check: fn(&[u8]) -> Outcome,
 }

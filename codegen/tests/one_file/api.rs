@@ -148,13 +148,17 @@ pub mod models {
     }
 
     impl Contract for Fare {
-        const VALIDATOR: Validator = schemas::validator(7);
+        const VALIDATOR: Validator<'static> = schemas::validator(
+            schemas::TICKETS_SCHEMAS_FARE,
+        );
 
         fn is_valid(&self) -> bool {
             match self {
                 Self::Full(value) => value.is_valid(),
                 Self::Free(value) => value.is_valid(),
-                Self::Unknown(value) => schemas::validator(7).is_valid(value),
+                Self::Unknown(value) => {
+                    schemas::validator(schemas::TICKETS_SCHEMAS_FARE).is_valid(value)
+                }
             }
         }
     }
@@ -171,7 +175,9 @@ pub mod models {
     ::contract_runtime::object! { FareFree { tag { kind = "kind" is "free" } extra undeclared } }
 
     impl Contract for FareFree {
-        const VALIDATOR: Validator = schemas::validator(16);
+        const VALIDATOR: Validator<'static> = schemas::validator(
+            schemas::TICKETS_SCHEMAS_FARE.plus(7),
+        );
 
         fn is_valid(&self) -> bool {
             is_apart(&self.extra, Self::DECLARED)
@@ -198,7 +204,9 @@ pub mod models {
     }
 
     impl Contract for FareFull {
-        const VALIDATOR: Validator = schemas::validator(15);
+        const VALIDATOR: Validator<'static> = schemas::validator(
+            schemas::TICKETS_SCHEMAS_FARE.plus(6),
+        );
 
         fn is_valid(&self) -> bool {
             is_apart(&self.extra, Self::DECLARED)
@@ -219,7 +227,9 @@ pub mod models {
     ::contract_runtime::object! { Problem { optional { title = "title" } extra undeclared } }
 
     impl Contract for Problem {
-        const VALIDATOR: Validator = schemas::validator(13);
+        const VALIDATOR: Validator<'static> = schemas::validator(
+            schemas::TICKETS_SCHEMAS_PROBLEM,
+        );
 
         fn is_valid(&self) -> bool {
             is_apart(&self.extra, Self::DECLARED)
@@ -257,7 +267,9 @@ pub mod models {
     }
 
     impl Contract for Ticket {
-        const VALIDATOR: Validator = schemas::validator(3);
+        const VALIDATOR: Validator<'static> = schemas::validator(
+            schemas::TICKETS_SCHEMAS_TICKET,
+        );
 
         fn is_valid(&self) -> bool {
             self.seat >= 1 && self.seat <= 99 && self.fare.is_valid()
@@ -268,7 +280,7 @@ pub mod models {
                         Nullable::Null => true,
                         Nullable::Value(value) => {
                             char_count_at_most(value, 40)
-                                && schemas::PATTERN_0.is_match(value)
+                                && schemas::PATTERN_34262077.is_match(value)
                         }
                     }) && is_apart(&self.extra, Self::DECLARED)
         }
@@ -282,6 +294,7 @@ pub mod operations {
         Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
     };
     use ::contract_runtime::parameters::Parameter;
+    use super::schemas;
 
     /// Every operation, in the order of the contract.
     pub static OPERATIONS: &[Operation] = &[
@@ -299,7 +312,9 @@ pub mod operations {
             parameters: &[
                 Parameter {
                     name: "id",
-                    validator: Some(super::schemas::validator(0)),
+                    validator: Some(
+                        schemas::validator(schemas::TICKETS_PATHS_TICKETS_ID_GET),
+                    ),
                     ..Parameter::PATH
                 },
             ],
@@ -313,7 +328,11 @@ pub mod operations {
                             media_type: "application/json",
                             format: Format::Json,
                             schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema",
-                            validator: Some(super::schemas::validator(1)),
+                            validator: Some(
+                                schemas::validator(
+                                    schemas::TICKETS_PATHS_TICKETS_ID_GET.plus(1),
+                                ),
+                            ),
                         },
                     ],
                 },
@@ -325,7 +344,11 @@ pub mod operations {
                             media_type: "application/json",
                             format: Format::Json,
                             schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema",
-                            validator: Some(super::schemas::validator(2)),
+                            validator: Some(
+                                schemas::validator(
+                                    schemas::TICKETS_PATHS_TICKETS_ID_GET.plus(2),
+                                ),
+                            ),
                         },
                     ],
                 },
@@ -362,6 +385,7 @@ pub mod operations {
     }
 }
 
+#[doc(hidden)]
 pub mod schemas {
     //! The schemas as tables, for the validators.
 
@@ -374,40 +398,58 @@ pub mod schemas {
 
     /// The validator of a schema, by its row in [`TABLES`].
     #[must_use]
-    pub const fn validator(row: u32) -> Validator {
-        Validator::new(&TABLES, SchemaId(row))
+    pub const fn validator(row: SchemaId) -> Validator<'static> {
+        Validator::new(&TABLES, row)
+    }
+
+    ::contract_runtime::rows! {
+        IN_TICKETS {
+            /// `tickets.yaml#/paths/~1tickets~1{id}/get`
+            TICKETS_PATHS_TICKETS_ID_GET = 3,
+            /// `tickets.yaml#/components/schemas/Ticket`
+            TICKETS_SCHEMAS_TICKET = 4,
+            /// `tickets.yaml#/components/schemas/Fare`
+            TICKETS_SCHEMAS_FARE = 8,
+            /// `tickets.yaml#/components/schemas/Problem`
+            TICKETS_SCHEMAS_PROBLEM = 2,
+        }
     }
 
     /// Every schema of the contract, as the validators read it.
     #[rustfmt::skip]
-    pub static TABLES: Tables = Tables {
+    pub static TABLES: Tables<'static> = Tables {
         schemas: &[
-            Schema { resource: 0, location: "/paths/~1tickets~1{id}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(4)] },
-            Schema { resource: 0, location: "/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(3))] },
-            Schema { resource: 0, location: "/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(13))] },
-            Schema { resource: 0, location: "/components/schemas/Ticket", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["fare", "seat"]), Keyword::Properties(&[("fare", SchemaId(5)), ("note", SchemaId(6)), ("seat", SchemaId(4))])] },
-            Schema { resource: 0, location: "/components/schemas/Ticket/properties/seat", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(99))] },
-            Schema { resource: 0, location: "/components/schemas/Ticket/properties/fare", keywords: &[Keyword::Ref(SchemaId(7))] },
-            Schema { resource: 0, location: "/components/schemas/Ticket/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_0)] },
-            Schema { resource: 0, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[SchemaId(8), SchemaId(11)], Some(&Choice { tag: "kind", branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
-            Schema { resource: 0, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "price"]), Keyword::Properties(&[("kind", SchemaId(9)), ("price", SchemaId(10))])] },
-            Schema { resource: 0, location: "/components/schemas/Fare/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("full"))] },
-            Schema { resource: 0, location: "/components/schemas/Fare/oneOf/0/properties/price", keywords: &[Keyword::Type(Types::NUMBER)] },
-            Schema { resource: 0, location: "/components/schemas/Fare/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(12))])] },
-            Schema { resource: 0, location: "/components/schemas/Fare/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("free"))] },
-            Schema { resource: 0, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", SchemaId(14))])] },
-            Schema { resource: 0, location: "/components/schemas/Problem/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
-            Schema { resource: 0, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[SchemaId(7), SchemaId(8)])] },
-            Schema { resource: 0, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[SchemaId(7), SchemaId(11)])] },
+            // TICKETS_PATHS_TICKETS_ID_GET
+            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(4)] },
+            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(TICKETS_SCHEMAS_TICKET)] },
+            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema", keywords: &[Keyword::Ref(TICKETS_SCHEMAS_PROBLEM)] },
+            // TICKETS_SCHEMAS_TICKET
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["fare", "seat"]), Keyword::Properties(&[("fare", TICKETS_SCHEMAS_TICKET.plus(2)), ("note", TICKETS_SCHEMAS_TICKET.plus(3)), ("seat", TICKETS_SCHEMAS_TICKET.plus(1))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/seat", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(99))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/fare", keywords: &[Keyword::Ref(TICKETS_SCHEMAS_FARE)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_34262077)] },
+            // TICKETS_SCHEMAS_FARE
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[TICKETS_SCHEMAS_FARE.plus(1), TICKETS_SCHEMAS_FARE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "price"]), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(2)), ("price", TICKETS_SCHEMAS_FARE.plus(3))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("full"))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/price", keywords: &[Keyword::Type(Types::NUMBER)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(5))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("free"))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.plus(1)])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.plus(4)])] },
+            // TICKETS_SCHEMAS_PROBLEM
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", TICKETS_SCHEMAS_PROBLEM.plus(1))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
         ],
         resources: &[
+            // IN_TICKETS
             Resource { uri: "file:///tickets.yaml", dynamic_anchors: &[] },
         ],
     };
 
     /// `^[^\n"\\]*$`
     #[rustfmt::skip]
-    pub(super) static PATTERN_0: Pattern = Pattern { source: "^[^\\n\"\\\\]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xffffffffeffffffffffffffbfffffbff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
+    pub(super) static PATTERN_34262077: Pattern<'static> = Pattern { source: "^[^\\n\"\\\\]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xffffffffeffffffffffffffbfffffbff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
 }
 
 pub mod server {

@@ -58,7 +58,9 @@ pub struct AddBlueprint {
 }
 
 impl Contract for AddBlueprint {
-    const VALIDATOR: Validator = schemas::validator(125);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_ADD_BLUEPRINT,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.ref_.is_valid()
@@ -121,7 +123,7 @@ pub struct Blueprint {
 }
 
 impl Contract for Blueprint {
-    const VALIDATOR: Validator = schemas::validator(56);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::BLUEPRINT);
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.ref_.is_valid()
@@ -169,7 +171,9 @@ pub struct BlueprintChangeSet {
 }
 
 impl Contract for BlueprintChangeSet {
-    const VALIDATOR: Validator = schemas::validator(103);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET,
+    );
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -198,7 +202,9 @@ impl BlueprintKey {
 ::contract_runtime::string_newtype!(BlueprintKey);
 
 impl Contract for BlueprintKey {
-    const VALIDATOR: Validator = schemas::validator(64);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::BLUEPRINT_DEFS_BLUEPRINT_KEY,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -229,7 +235,9 @@ impl Contract for BlueprintKey {
 }
 
 impl Contract for BlueprintOp {
-    const VALIDATOR: Validator = schemas::validator(122);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_BLUEPRINT_OP,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -280,7 +288,9 @@ pub struct BlueprintPage {
 }
 
 impl Contract for BlueprintPage {
-    const VALIDATOR: Validator = schemas::validator(472);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PAGE_DEFS_BLUEPRINT_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
@@ -343,7 +353,9 @@ pub struct RemoveBlueprint {
 }
 
 impl Contract for RemoveBlueprint {
-    const VALIDATOR: Validator = schemas::validator(132);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_REMOVE_BLUEPRINT,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())

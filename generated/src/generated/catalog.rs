@@ -41,7 +41,9 @@ pub struct AmbiguousResult {
 }
 
 impl Contract for AmbiguousResult {
-    const VALIDATOR: Validator = schemas::validator(599);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT,
+    );
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && !self.candidates.is_empty()
@@ -81,7 +83,7 @@ pub struct LocationList {
 }
 
 impl Contract for LocationList {
-    const VALIDATOR: Validator = schemas::validator(323);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LOCATION_LIST);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
@@ -121,7 +123,7 @@ pub struct ResolveRequest {
 }
 
 impl Contract for ResolveRequest {
-    const VALIDATOR: Validator = schemas::validator(582);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::RESOLVE_REQUEST);
 
     fn is_valid(&self) -> bool {
         !self.refs.is_empty() && self.refs.len() <= 500
@@ -166,7 +168,7 @@ pub struct ResolveResponse {
 }
 
 impl Contract for ResolveResponse {
-    const VALIDATOR: Validator = schemas::validator(586);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::RESOLVE_RESPONSE);
 
     fn is_valid(&self) -> bool {
         !self.results.is_empty() && self.results.len() <= 500
@@ -202,14 +204,19 @@ impl Contract for ResolveResponse {
 }
 
 impl Contract for ResolveResult {
-    const VALIDATOR: Validator = schemas::validator(591);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Resolved(value) => value.is_valid(),
             Self::Ambiguous(value) => value.is_valid(),
             Self::Unmatched(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(591).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT)
+                    .is_valid(value)
+            }
         }
     }
 }
@@ -245,7 +252,9 @@ pub struct ResolvedResult {
 }
 
 impl Contract for ResolvedResult {
-    const VALIDATOR: Validator = schemas::validator(595);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT,
+    );
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && self.ref_.is_valid()
@@ -281,7 +290,9 @@ pub struct UnmatchedResult {
 }
 
 impl Contract for UnmatchedResult {
-    const VALIDATOR: Validator = schemas::validator(604);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT,
+    );
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && is_apart(&self.extra, Self::DECLARED)

@@ -35,7 +35,9 @@ pub struct AccountCheckRequest {
 }
 
 impl Contract for AccountCheckRequest {
-    const VALIDATOR: Validator = schemas::validator(48);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ACCOUNT_CHECK_REQUEST,
+    );
 
     fn is_valid(&self) -> bool {
         self.handle.is_valid() && is_apart(&self.extra, Self::DECLARED)
@@ -69,7 +71,9 @@ pub struct AccountCheckResponse {
 }
 
 impl Contract for AccountCheckResponse {
-    const VALIDATOR: Validator = schemas::validator(51);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ACCOUNT_CHECK_RESPONSE,
+    );
 
     fn is_valid(&self) -> bool {
         self.result.is_valid() && is_apart(&self.extra, Self::DECLARED)
@@ -88,7 +92,9 @@ impl Contract for AccountCheckResponse {
 }
 
 impl Contract for AccountCheckResult {
-    const VALIDATOR: Validator = schemas::validator(53);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -114,11 +120,13 @@ impl AccountHandle {
 ::contract_runtime::string_newtype!(AccountHandle);
 
 impl Contract for AccountHandle {
-    const VALIDATOR: Validator = schemas::validator(50);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 3) && char_count_at_most(&self.0, 60)
-            && schemas::PATTERN_8.is_match(&self.0)
+            && schemas::PATTERN_2F959EB5.is_match(&self.0)
     }
 }
 
@@ -157,7 +165,9 @@ pub struct Deprecation {
 }
 
 impl Contract for Deprecation {
-    const VALIDATOR: Validator = schemas::validator(624);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SERVICE_DOCUMENT_DEFS_DEPRECATION,
+    );
 
     fn is_valid(&self) -> bool {
         !self.feature.is_empty() && char_count_at_most(&self.feature, 200)
@@ -208,7 +218,7 @@ pub struct Installation {
 }
 
 impl Contract for Installation {
-    const VALIDATOR: Validator = schemas::validator(287);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INSTALLATION);
 
     fn is_valid(&self) -> bool {
         self.label.is_valid() && self.installation_id.is_valid()
@@ -236,7 +246,9 @@ impl InstallationId {
 ::contract_runtime::string_newtype!(InstallationId);
 
 impl Contract for InstallationId {
-    const VALIDATOR: Validator = schemas::validator(298);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INSTALLATION_DEFS_INSTALLATION_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -262,11 +274,13 @@ impl InstallationLabel {
 ::contract_runtime::string_newtype!(InstallationLabel);
 
 impl Contract for InstallationLabel {
-    const VALIDATOR: Validator = schemas::validator(297);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INSTALLATION_DEFS_INSTALLATION_LABEL,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 40)
-            && schemas::PATTERN_9.is_match(&self.0)
+            && schemas::PATTERN_2E4C814E.is_match(&self.0)
     }
 }
 
@@ -309,23 +323,39 @@ pub struct LabelledInstallation {
 }
 
 impl Contract for LabelledInstallation {
-    const VALIDATOR: Validator = schemas::validator(292);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION,
+    );
 
     fn is_valid(&self) -> bool {
         self.label.is_valid()
             && self
                 .installation_id
                 .as_ref()
-                .is_none_or(|value| schemas::validator(294).is_valid(value))
+                .is_none_or(|value| {
+                    schemas::validator(
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2),
+                        )
+                        .is_valid(value)
+                })
             && self
                 .first_seen_at
                 .as_ref()
-                .is_none_or(|value| schemas::validator(295).is_valid(value))
+                .is_none_or(|value| {
+                    schemas::validator(
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3),
+                        )
+                        .is_valid(value)
+                })
             && self
                 .last_seen_at
                 .as_ref()
-                .is_none_or(|value| schemas::validator(296).is_valid(value))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| {
+                    schemas::validator(
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(4),
+                        )
+                        .is_valid(value)
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -391,18 +421,20 @@ pub struct ServiceDocument {
 }
 
 impl Contract for ServiceDocument {
-    const VALIDATOR: Validator = schemas::validator(607);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SERVICE_DOCUMENT);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.api_version, 16)
-            && schemas::PATTERN_1.is_match(&self.api_version)
+            && schemas::PATTERN_B2054B11.is_match(&self.api_version)
             && self.capabilities.len() <= 100
             && contract::all_distinct(&self.capabilities)
             && self
                 .capabilities
                 .iter()
-                .all(|value| contract::holds(value, schemas::validator(610)))
-            && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
+                .all(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::SERVICE_DOCUMENT.plus(3)),
+                )) && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && self.limits.is_valid() && self.deprecations.len() <= 100
             && self.deprecations.iter().all(|value| value.is_valid())
             && char_count_at_most(&self.docs_url, 2048)
@@ -455,7 +487,9 @@ pub struct ServiceLimits {
 }
 
 impl Contract for ServiceLimits {
-    const VALIDATOR: Validator = schemas::validator(620);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS,
+    );
 
     fn is_valid(&self) -> bool {
         self.batch_max_ops >= 1 && self.batch_max_ops <= 500

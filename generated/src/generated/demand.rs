@@ -20,13 +20,15 @@ use super::{
 }
 
 impl Contract for DemandReason {
-    const VALIDATOR: Validator = schemas::validator(372);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_DEMAND_DEFS_DEMAND_REASON,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
                 char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                    && schemas::PATTERN_4.is_match(text)
+                    && schemas::PATTERN_1D8D4565.is_match(text)
             })
     }
 }
@@ -42,7 +44,9 @@ impl Contract for DemandReason {
 }
 
 impl Contract for DemandSource {
-    const VALIDATOR: Validator = schemas::validator(371);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_DEMAND_DEFS_DEMAND_SOURCE,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -84,7 +88,9 @@ pub struct ItemDemand {
 }
 
 impl Contract for ItemDemand {
-    const VALIDATOR: Validator = schemas::validator(367);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_DEMAND_DEFS_ITEM_DEMAND,
+    );
 
     fn is_valid(&self) -> bool {
         self.item.is_valid() && self.open_quantity.is_valid()
@@ -135,7 +141,9 @@ pub struct MaterialDemand {
 }
 
 impl Contract for MaterialDemand {
-    const VALIDATOR: Validator = schemas::validator(360);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_DEMAND_DEFS_MATERIAL_DEMAND,
+    );
 
     fn is_valid(&self) -> bool {
         self.material.is_valid() && self.raw_refs.len() <= 20
@@ -189,7 +197,7 @@ pub struct OrgDemand {
 }
 
 impl Contract for OrgDemand {
-    const VALIDATOR: Validator = schemas::validator(349);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_DEMAND);
 
     fn is_valid(&self) -> bool {
         self.updated_at.is_valid() && self.materials.len() <= 5000

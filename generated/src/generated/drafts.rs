@@ -74,11 +74,11 @@ impl From<BlueprintDraft> for Envelope {
 }
 
 impl Contract for BlueprintDraft {
-    const VALIDATOR: Validator = schemas::validator(54);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::BLUEPRINT_DRAFT);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.format_version, 16)
-            && schemas::PATTERN_1.is_match(&self.format_version)
+            && schemas::PATTERN_B2054B11.is_match(&self.format_version)
             && self.generator.as_ref().is_none_or(|value| value.is_valid())
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
             && self.items.len() <= 2000
@@ -99,13 +99,15 @@ impl Contract for BlueprintDraft {
 }
 
 impl Contract for DraftKind {
-    const VALIDATOR: Validator = schemas::validator(265);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::DRAFT_RESULT_DEFS_DRAFT_KIND,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
                 char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                    && schemas::PATTERN_4.is_match(text)
+                    && schemas::PATTERN_1D8D4565.is_match(text)
             })
     }
 }
@@ -144,7 +146,7 @@ pub struct DraftResult {
 }
 
 impl Contract for DraftResult {
-    const VALIDATOR: Validator = schemas::validator(259);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::DRAFT_RESULT);
 
     fn is_valid(&self) -> bool {
         self.frontend_url.is_valid() && self.handoff_id.is_valid()
@@ -204,14 +206,15 @@ pub struct Envelope {
 }
 
 impl Contract for Envelope {
-    const VALIDATOR: Validator = schemas::validator(268);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ENVELOPE);
 
     fn is_valid(&self) -> bool {
         self
             .format_version
             .as_ref()
             .is_none_or(|value| {
-                char_count_at_most(value, 16) && schemas::PATTERN_1.is_match(value)
+                char_count_at_most(value, 16)
+                    && schemas::PATTERN_B2054B11.is_match(value)
             }) && self.generator.as_ref().is_none_or(|value| value.is_valid())
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
             && self.items.len() <= 2000
@@ -230,7 +233,9 @@ impl Contract for Envelope {
     }
 }
 
-::contract_runtime::contract!(EnvelopeFormat = schemas::validator(269));
+::contract_runtime::contract!(
+    EnvelopeFormat = schemas::validator(schemas::ENVELOPE.plus(1))
+);
 
 /// One blueprint.
 ///
@@ -271,7 +276,9 @@ pub struct EnvelopeItem {
 }
 
 impl Contract for EnvelopeItem {
-    const VALIDATOR: Validator = schemas::validator(279);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ENVELOPE_DEFS_ENVELOPE_ITEM,
+    );
 
     fn is_valid(&self) -> bool {
         self.ref_.is_valid()
@@ -298,11 +305,13 @@ impl FrontendUrl {
 ::contract_runtime::secret_newtype!(FrontendUrl);
 
 impl Contract for FrontendUrl {
-    const VALIDATOR: Validator = schemas::validator(263);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::DRAFT_RESULT_DEFS_FRONTEND_URL,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(self.0.expose(), 2048)
-            && schemas::PATTERN_16.is_match(self.0.expose())
+            && schemas::PATTERN_5BAA1DCF.is_match(self.0.expose())
     }
 }
 
@@ -337,7 +346,9 @@ pub struct GeneratorInfo {
 }
 
 impl Contract for GeneratorInfo {
-    const VALIDATOR: Validator = schemas::validator(276);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ENVELOPE_DEFS_GENERATOR_INFO,
+    );
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 100)
@@ -365,7 +376,9 @@ impl HandoffId {
 ::contract_runtime::secret_newtype!(HandoffId);
 
 impl Contract for HandoffId {
-    const VALIDATOR: Validator = schemas::validator(264);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::DRAFT_RESULT_DEFS_HANDOFF_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.expose().is_empty() && char_count_at_most(self.0.expose(), 128)
@@ -382,7 +395,9 @@ impl Contract for HandoffId {
 }
 
 impl Contract for PanelType {
-    const VALIDATOR: Validator = schemas::validator(564);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::REFINERY_DRAFT_DEFS_PANEL_TYPE,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
@@ -453,7 +468,7 @@ pub struct RefineryDraft {
 }
 
 impl Contract for RefineryDraft {
-    const VALIDATOR: Validator = schemas::validator(540);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::REFINERY_DRAFT);
 
     fn is_valid(&self) -> bool {
         self.orders.len() <= 5 && self.orders.iter().all(|value| value.is_valid())
@@ -538,7 +553,9 @@ pub struct RefineryGood {
 }
 
 impl Contract for RefineryGood {
-    const VALIDATOR: Validator = schemas::validator(567);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::REFINERY_DRAFT_DEFS_REFINERY_GOOD,
+    );
 
     fn is_valid(&self) -> bool {
         self.input_quantity >= Number::int(0)
@@ -645,7 +662,9 @@ pub struct RefineryOrder {
 }
 
 impl Contract for RefineryOrder {
-    const VALIDATOR: Validator = schemas::validator(549);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::REFINERY_DRAFT_DEFS_REFINERY_ORDER,
+    );
 
     fn is_valid(&self) -> bool {
         self.panel_type.is_valid() && !self.goods.is_empty() && self.goods.len() <= 100
@@ -732,7 +751,9 @@ pub struct SourceImage {
 }
 
 impl Contract for SourceImage {
-    const VALIDATOR: Validator = schemas::validator(576);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::REFINERY_DRAFT_DEFS_SOURCE_IMAGE,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 255)

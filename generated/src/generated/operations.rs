@@ -6,30 +6,31 @@ use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 const IDEMPOTENCY_KEY_PARAMETER: Parameter = Parameter {
     name: "Idempotency-Key",
     required: true,
-    validator: Some(super::schemas::validator(34)),
+    validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_IDEMPOTENCY_KEY)),
     ..Parameter::HEADER
 };
 
 const IF_NONE_MATCH_PARAMETER: Parameter = Parameter {
     name: "If-None-Match",
-    validator: Some(super::schemas::validator(35)),
+    validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_IF_NONE_MATCH)),
     ..Parameter::HEADER
 };
 
 const CURSOR_PARAMETER: Parameter = Parameter {
     name: "cursor",
-    validator: Some(super::schemas::validator(29)),
+    validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_CURSOR)),
     ..Parameter::QUERY
 };
 
 const LIMIT_PARAMETER: Parameter = Parameter {
     name: "limit",
     shape: Shape::Scalar(Scalar::Integer(Some(4))),
-    validator: Some(super::schemas::validator(30)),
+    validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_LIMIT)),
     ..Parameter::QUERY
 };
 
@@ -57,7 +58,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(0)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_PATHS_EXCHANGE_V1_GET),
+                        ),
                     },
                 ],
             },
@@ -69,7 +72,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -95,7 +100,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(1)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -108,7 +117,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(2)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -120,7 +134,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -146,7 +162,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(3)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -159,7 +179,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(4)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -171,7 +196,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -212,7 +239,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(5)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -225,7 +256,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(6)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -237,7 +273,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -281,7 +319,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(7)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_CATALOG_LOCATIONS_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -293,7 +335,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -322,7 +366,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(8)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -334,7 +382,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -360,7 +410,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(9)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -373,7 +427,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(10)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -385,7 +444,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -414,7 +475,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(11)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -426,7 +491,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -452,7 +519,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(12)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -465,7 +536,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(13)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -477,7 +553,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -506,7 +584,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(14)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -518,7 +600,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -544,7 +628,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(15)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -557,7 +645,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(16)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -569,7 +662,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -598,7 +693,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(17)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_UNITS_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -610,7 +709,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -639,7 +740,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(18)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -651,7 +756,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -673,7 +780,7 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "unit",
                 required: true,
-                validator: Some(super::schemas::validator(31)),
+                validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_UNIT)),
                 ..Parameter::QUERY
             },
         ],
@@ -687,7 +794,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(19)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_MEMBERS_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -699,7 +810,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -725,7 +838,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(20)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -738,7 +855,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(21)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -750,7 +872,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -779,7 +903,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(22)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_DEMAND_GET,
+                            ),
+                        ),
                     },
                 ],
             },
@@ -791,7 +919,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -817,7 +947,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(23)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -830,7 +964,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(24)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -842,7 +981,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -868,7 +1009,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(25)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST,
+                        ),
+                    ),
                 },
             ],
         }),
@@ -881,7 +1026,12 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(26)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST
+                                    .plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -893,7 +1043,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -939,7 +1091,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -961,7 +1115,9 @@ pub static OPERATIONS: &[Operation] = &[
             IF_NONE_MATCH_PARAMETER,
             Parameter {
                 name: "name",
-                validator: Some(super::schemas::validator(32)),
+                validator: Some(
+                    schemas::validator(schemas::OPENAPI_PARAMETERS_SCHEMA_NAME),
+                ),
                 ..Parameter::PATH
             },
         ],
@@ -992,7 +1148,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(47)),
+                        validator: Some(
+                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },

@@ -91,7 +91,9 @@ pub struct BookIn {
 }
 
 impl Contract for BookIn {
-    const VALIDATOR: Validator = schemas::validator(210);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_BOOK_IN,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -170,7 +172,9 @@ pub struct BookOut {
 }
 
 impl Contract for BookOut {
-    const VALIDATOR: Validator = schemas::validator(225);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_BOOK_OUT,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -219,7 +223,9 @@ pub struct EarmarkSplit {
 }
 
 impl Contract for EarmarkSplit {
-    const VALIDATOR: Validator = schemas::validator(417);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT,
+    );
 
     fn is_valid(&self) -> bool {
         self.job_orders.is_valid() && self.missions.is_valid()
@@ -246,7 +252,9 @@ impl EntryId {
 ::contract_runtime::string_newtype!(EntryId);
 
 impl Contract for EntryId {
-    const VALIDATOR: Validator = schemas::validator(391);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_ENTRY_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -269,7 +277,9 @@ impl EntryVersion {
 ::contract_runtime::int_newtype!(EntryVersion, i64);
 
 impl Contract for EntryVersion {
-    const VALIDATOR: Validator = schemas::validator(392);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION,
+    );
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -300,13 +310,17 @@ impl Contract for EntryVersion {
 }
 
 impl Contract for Holder {
-    const VALIDATOR: Validator = schemas::validator(396);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_HOLDER,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::NamedHolder(value) => value.is_valid(),
             Self::WithheldHolder(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(396).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::ORG_STOCK_ENTRY_DEFS_HOLDER).is_valid(value)
+            }
         }
     }
 }
@@ -330,7 +344,9 @@ impl HolderRef {
 ::contract_runtime::string_newtype!(HolderRef);
 
 impl Contract for HolderRef {
-    const VALIDATOR: Validator = schemas::validator(395);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_HOLDER_REF,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -376,7 +392,9 @@ pub struct JobOrderEarmark {
 }
 
 impl Contract for JobOrderEarmark {
-    const VALIDATOR: Validator = schemas::validator(408);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK,
+    );
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.number.as_ref().is_none_or(|value| *value >= 1)
@@ -403,7 +421,9 @@ impl JobOrderId {
 ::contract_runtime::string_newtype!(JobOrderId);
 
 impl Contract for JobOrderId {
-    const VALIDATOR: Validator = schemas::validator(393);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -438,7 +458,9 @@ pub struct JobOrderShare {
 }
 
 impl Contract for JobOrderShare {
-    const VALIDATOR: Validator = schemas::validator(204);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_JOB_ORDER_SHARE,
+    );
 
     fn is_valid(&self) -> bool {
         self.job_order.is_valid() && self.quantity.is_valid()
@@ -488,7 +510,9 @@ pub struct MarkStolen {
 }
 
 impl Contract for MarkStolen {
-    const VALIDATOR: Validator = schemas::validator(254);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_MARK_STOLEN,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -532,7 +556,9 @@ pub struct MissionEarmark {
 }
 
 impl Contract for MissionEarmark {
-    const VALIDATOR: Validator = schemas::validator(413);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK,
+    );
 
     fn is_valid(&self) -> bool {
         self.id.is_valid()
@@ -563,7 +589,9 @@ impl MissionId {
 ::contract_runtime::string_newtype!(MissionId);
 
 impl Contract for MissionId {
-    const VALIDATOR: Validator = schemas::validator(394);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_MISSION_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -598,7 +626,9 @@ pub struct MissionShare {
 }
 
 impl Contract for MissionShare {
-    const VALIDATOR: Validator = schemas::validator(207);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_MISSION_SHARE,
+    );
 
     fn is_valid(&self) -> bool {
         self.mission.is_valid() && self.quantity.is_valid()
@@ -676,7 +706,9 @@ pub struct MoveHolder {
 }
 
 impl Contract for MoveHolder {
-    const VALIDATOR: Validator = schemas::validator(238);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_MOVE_HOLDER,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -766,7 +798,9 @@ pub struct MoveLocation {
 }
 
 impl Contract for MoveLocation {
-    const VALIDATOR: Validator = schemas::validator(233);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_MOVE_LOCATION,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -836,7 +870,9 @@ pub struct MovePool {
 }
 
 impl Contract for MovePool {
-    const VALIDATOR: Validator = schemas::validator(244);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_MOVE_POOL,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -877,7 +913,9 @@ pub struct NamedHolder {
 }
 
 impl Contract for NamedHolder {
-    const VALIDATOR: Validator = schemas::validator(399);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER,
+    );
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
@@ -904,7 +942,9 @@ impl OrgLotKey {
 ::contract_runtime::string_newtype!(OrgLotKey);
 
 impl Contract for OrgLotKey {
-    const VALIDATOR: Validator = schemas::validator(427);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_LOT_DEFS_ORG_LOT_KEY,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -947,7 +987,9 @@ pub struct OrgStockChangeSet {
 }
 
 impl Contract for OrgStockChangeSet {
-    const VALIDATOR: Validator = schemas::validator(115);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET,
+    );
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -1018,7 +1060,7 @@ pub struct OrgStockEntry {
 }
 
 impl Contract for OrgStockEntry {
-    const VALIDATOR: Validator = schemas::validator(375);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_STOCK_ENTRY);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.version.is_valid() && self.holder.is_valid()
@@ -1031,7 +1073,9 @@ impl Contract for OrgStockEntry {
             && (!(match &self.holder {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
-                Holder::Unknown(value) => schemas::validator(387).is_valid(value),
+                Holder::Unknown(value) => {
+                    schemas::validator(schemas::ORG_STOCK_ENTRY.plus(12)).is_valid(value)
+                }
             }) || self.note.is_none()) && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -1100,7 +1144,7 @@ pub struct OrgStockLot {
 }
 
 impl Contract for OrgStockLot {
-    const VALIDATOR: Validator = schemas::validator(420);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_STOCK_LOT);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid()
@@ -1149,7 +1193,7 @@ pub struct OrgStockMembers {
 }
 
 impl Contract for OrgStockMembers {
-    const VALIDATOR: Validator = schemas::validator(428);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_STOCK_MEMBERS);
 
     fn is_valid(&self) -> bool {
         self.unit.is_valid() && self.items.len() <= 10000
@@ -1191,7 +1235,9 @@ impl Contract for OrgStockMembers {
 }
 
 impl Contract for OrgStockOp {
-    const VALIDATOR: Validator = schemas::validator(181);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_ORG_STOCK_OP,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -1254,7 +1300,9 @@ pub struct OrgStockPage {
 }
 
 impl Contract for OrgStockPage {
-    const VALIDATOR: Validator = schemas::validator(490);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PAGE_DEFS_ORG_STOCK_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
@@ -1296,7 +1344,9 @@ pub struct RosterMember {
 }
 
 impl Contract for RosterMember {
-    const VALIDATOR: Validator = schemas::validator(432);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER,
+    );
 
     fn is_valid(&self) -> bool {
         self.ref_.is_valid() && !self.name.is_empty()
@@ -1373,7 +1423,9 @@ pub struct SellStock {
 }
 
 impl Contract for SellStock {
-    const VALIDATOR: Validator = schemas::validator(228);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_SELL_STOCK,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -1437,7 +1489,9 @@ pub struct SetNote {
 }
 
 impl Contract for SetNote {
-    const VALIDATOR: Validator = schemas::validator(250);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_SET_NOTE,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
@@ -1466,7 +1520,9 @@ pub struct WithheldHolder {
 ::contract_runtime::builder! { WithheldHolder WithheldHolderBuilder {} }
 
 impl Contract for WithheldHolder {
-    const VALIDATOR: Validator = schemas::validator(403);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER,
+    );
 
     fn is_valid(&self) -> bool {
         !(self.extra.contains_key("name") || self.extra.contains_key("ref"))

@@ -48,7 +48,7 @@ pub struct OrgUnit {
 }
 
 impl Contract for OrgUnit {
-    const VALIDATOR: Validator = schemas::validator(438);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_UNIT);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()
@@ -71,13 +71,15 @@ impl Contract for OrgUnit {
 }
 
 impl Contract for OrgUnitKind {
-    const VALIDATOR: Validator = schemas::validator(447);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_UNIT_DEFS_ORG_UNIT_KIND,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
                 char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                    && schemas::PATTERN_4.is_match(text)
+                    && schemas::PATTERN_1D8D4565.is_match(text)
             })
     }
 }
@@ -112,7 +114,7 @@ pub struct OrgUnitList {
 }
 
 impl Contract for OrgUnitList {
-    const VALIDATOR: Validator = schemas::validator(435);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_UNIT_LIST);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && contract::all_distinct(&self.items)
@@ -140,7 +142,9 @@ impl UnitId {
 ::contract_runtime::string_newtype!(UnitId);
 
 impl Contract for UnitId {
-    const VALIDATOR: Validator = schemas::validator(443);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_UNIT_DEFS_UNIT_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -171,7 +175,9 @@ pub struct UnitRef {
 }
 
 impl Contract for UnitRef {
-    const VALIDATOR: Validator = schemas::validator(444);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ORG_UNIT_DEFS_UNIT_REF,
+    );
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()

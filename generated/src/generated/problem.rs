@@ -24,11 +24,13 @@ impl ConfirmationUrl {
 ::contract_runtime::secret_newtype!(ConfirmationUrl);
 
 impl Contract for ConfirmationUrl {
-    const VALIDATOR: Validator = schemas::validator(521);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PROBLEM_DEFS_CONFIRMATION_URL,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(self.0.expose(), 2048)
-            && schemas::PATTERN_16.is_match(self.0.expose())
+            && schemas::PATTERN_5BAA1DCF.is_match(self.0.expose())
     }
 }
 
@@ -51,11 +53,13 @@ impl CorrelationId {
 ::contract_runtime::string_newtype!(CorrelationId);
 
 impl Contract for CorrelationId {
-    const VALIDATOR: Validator = schemas::validator(520);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PROBLEM_DEFS_CORRELATION_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
-            && schemas::PATTERN_5.is_match(&self.0)
+            && schemas::PATTERN_4F591544.is_match(&self.0)
     }
 }
 
@@ -75,10 +79,12 @@ impl JsonPointer {
 ::contract_runtime::string_newtype!(JsonPointer);
 
 impl Contract for JsonPointer {
-    const VALIDATOR: Validator = schemas::validator(519);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PROBLEM_DEFS_JSON_POINTER,
+    );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.0, 200) && schemas::PATTERN_0.is_match(&self.0)
+        char_count_at_most(&self.0, 200) && schemas::PATTERN_B84AF24E.is_match(&self.0)
     }
 }
 
@@ -154,11 +160,11 @@ pub struct Problem {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(496);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::PROBLEM);
 
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
-            && contract::holds(&self.code, schemas::validator(498))
+            && contract::holds(&self.code, schemas::validator(schemas::PROBLEM.plus(2)))
             && char_count_at_most(&self.title, 200)
             && char_count_at_most(&self.detail, 2000)
             && self.instance.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
@@ -170,8 +176,10 @@ impl Contract for Problem {
                     value.len() <= 50 && value.iter().all(|value| value.is_valid())
                 }) && self.confirmation_url.as_ref().is_none_or(|value| value.is_valid())
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
-            && (!contract::holds(&self.code, schemas::validator(508))
-                || self.confirmation_url.is_some())
+            && (!contract::holds(
+                &self.code,
+                schemas::validator(schemas::PROBLEM.plus(12)),
+            ) || self.confirmation_url.is_some())
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -211,7 +219,9 @@ pub struct ProblemError {
 }
 
 impl Contract for ProblemError {
-    const VALIDATOR: Validator = schemas::validator(513);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PROBLEM_DEFS_PROBLEM_ERROR,
+    );
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid()

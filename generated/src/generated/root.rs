@@ -5,39 +5,73 @@
 //! Inputs:
 //!
 //! * `exchange/v1/account-check-request.schema.json` sha256 ac6ee31776939bdb
+//!
 //! * `exchange/v1/account-check-response.schema.json` sha256 5ef9abcb6fa3618f
+//!
 //! * `exchange/v1/blueprint-draft.schema.json` sha256 62072832f721e77a
+//!
 //! * `exchange/v1/blueprint.schema.json` sha256 d866d360f5b9cf41
+//!
 //! * `exchange/v1/change-result.schema.json` sha256 6c260ec73cf930eb
+//!
 //! * `exchange/v1/change-set.schema.json` sha256 9d0019548617f42b
+//!
 //! * `exchange/v1/draft-result.schema.json` sha256 1df329d66fda7fd4
+//!
 //! * `exchange/v1/envelope.schema.json` sha256 cf718192117e960c
+//!
 //! * `exchange/v1/extensions.schema.json` sha256 39eb19e97edda0a7
+//!
 //! * `exchange/v1/installation.schema.json` sha256 4ed0ca446b7ed60e
+//!
 //! * `exchange/v1/item-ref.schema.json` sha256 7540fb6369d6eda4
+//!
 //! * `exchange/v1/location-list.schema.json` sha256 9619e92e7d2fb53e
+//!
 //! * `exchange/v1/location-ref.schema.json` sha256 eda3511d6d74ce72
+//!
 //! * `exchange/v1/location.schema.json` sha256 d275cdbefa0c0b91
+//!
 //! * `exchange/v1/material-kind.schema.json` sha256 f906b636545f3ba2
+//!
 //! * `exchange/v1/org-demand.schema.json` sha256 e0cce6e4fdb1d8d7
+//!
 //! * `exchange/v1/org-stock-entry.schema.json` sha256 8bc86e96e05f2b75
+//!
 //! * `exchange/v1/org-stock-lot.schema.json` sha256 dc79a4ac285af093
+//!
 //! * `exchange/v1/org-stock-members.schema.json` sha256 b1c5b96dba67dbb3
+//!
 //! * `exchange/v1/org-unit-list.schema.json` sha256 6e4ae80db7e3d310
+//!
 //! * `exchange/v1/org-unit.schema.json` sha256 7ccbe23b37c53be8
+//!
 //! * `exchange/v1/page.schema.json` sha256 c7cd3fa6e3518cf5
+//!
 //! * `exchange/v1/problem.schema.json` sha256 527d43e632e2c8e3
+//!
 //! * `exchange/v1/provenance.schema.json` sha256 6714aa767b4bfe5f
+//!
 //! * `exchange/v1/quality.schema.json` sha256 28b8ab5f9bf91cb1
+//!
 //! * `exchange/v1/quantity.schema.json` sha256 e5cdaeeabf8db6c1
+//!
 //! * `exchange/v1/refinery-draft.schema.json` sha256 d26a9a6dd690712f
+//!
 //! * `exchange/v1/resolve-request.schema.json` sha256 60cfad647449889f
+//!
 //! * `exchange/v1/resolve-response.schema.json` sha256 85aab1ba6c50e072
+//!
 //! * `exchange/v1/service-document.schema.json` sha256 9b6e8b7eec3f8ec2
+//!
 //! * `exchange/v1/ship.schema.json` sha256 82b702f6ab83f851
+//!
 //! * `exchange/v1/stock-lot.schema.json` sha256 1d2d0cab1335a2be
+//!
 //! * `exchange/v1/tombstone.schema.json` sha256 32d2f263dff0cb79
+//!
 //! * `openapi.json` sha256 14111e1bbaf7a4b4
+//!
 //! * `errors.json` sha256 4a9d8c38c88f8c8f
 
 #[cfg(any(feature = "client", feature = "server"))]
@@ -63,7 +97,10 @@ pub mod org_stock;
 pub mod org_units;
 pub mod problem;
 pub mod reasons;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod scopes;
 
 #[cfg(feature = "server")]

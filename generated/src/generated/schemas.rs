@@ -11,798 +11,1464 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_OPENAPI {
+        /// `openapi.json#/paths/~1exchange~1v1/get`
+        OPENAPI_PATHS_EXCHANGE_V1_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1installation/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1account-check/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post`
+        OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get`
+        OPENAPI_PATHS_EXCHANGE_V1_CATALOG_LOCATIONS_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1stock/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1ships/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1org-units/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_UNITS_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1org-stock/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_MEMBERS_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_DEMAND_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post`
+        OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST = 2,
+        /// `openapi.json#/paths/~1exchange~1v1~1openapi.json/get`
+        OPENAPI_PATHS_EXCHANGE_V1_OPENAPI_JSON_GET = 1,
+        /// `openapi.json#/paths/~1exchange~1v1~1schemas~1{name}.schema.json/get`
+        OPENAPI_PATHS_EXCHANGE_V1_SCHEMAS_NAME_SCHEMA_JSON_GET = 1,
+        /// `openapi.json#/components/parameters/Cursor`
+        OPENAPI_PARAMETERS_CURSOR = 1,
+        /// `openapi.json#/components/parameters/Limit`
+        OPENAPI_PARAMETERS_LIMIT = 1,
+        /// `openapi.json#/components/parameters/Unit`
+        OPENAPI_PARAMETERS_UNIT = 1,
+        /// `openapi.json#/components/parameters/SchemaName`
+        OPENAPI_PARAMETERS_SCHEMA_NAME = 1,
+        /// `openapi.json#/components/parameters/DPoP`
+        OPENAPI_PARAMETERS_DPOP = 1,
+        /// `openapi.json#/components/parameters/IdempotencyKey`
+        OPENAPI_PARAMETERS_IDEMPOTENCY_KEY = 1,
+        /// `openapi.json#/components/parameters/IfNoneMatch`
+        OPENAPI_PARAMETERS_IF_NONE_MATCH = 1,
+        /// `openapi.json#/components/parameters/CorrelationId`
+        OPENAPI_PARAMETERS_CORRELATION_ID = 1,
+        /// `openapi.json#/components/headers/Date`
+        OPENAPI_HEADERS_DATE = 1,
+        /// `openapi.json#/components/headers/DpopNonce`
+        OPENAPI_HEADERS_DPOP_NONCE = 1,
+        /// `openapi.json#/components/headers/CorrelationId`
+        OPENAPI_HEADERS_CORRELATION_ID = 1,
+        /// `openapi.json#/components/headers/RateLimitPolicy`
+        OPENAPI_HEADERS_RATE_LIMIT_POLICY = 1,
+        /// `openapi.json#/components/headers/RateLimit`
+        OPENAPI_HEADERS_RATE_LIMIT = 1,
+        /// `openapi.json#/components/headers/IdempotencyReplayed`
+        OPENAPI_HEADERS_IDEMPOTENCY_REPLAYED = 1,
+        /// `openapi.json#/components/headers/RetryAfter`
+        OPENAPI_HEADERS_RETRY_AFTER = 1,
+        /// `openapi.json#/components/headers/WwwAuthenticate`
+        OPENAPI_HEADERS_WWW_AUTHENTICATE = 1,
+        /// `openapi.json#/components/headers/ETag`
+        OPENAPI_HEADERS_E_TAG = 1,
+        /// `openapi.json#/components/headers/CacheControl`
+        OPENAPI_HEADERS_CACHE_CONTROL = 1,
+        /// `openapi.json#/components/responses/Problem`
+        OPENAPI_RESPONSES_PROBLEM = 1,
+    }
+    IN_ACCOUNT_CHECK_REQUEST {
+        /// `account-check-request.schema.json`
+        ACCOUNT_CHECK_REQUEST = 2,
+        /// `account-check-request.schema.json#/$defs/accountHandle`
+        ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE = 1,
+    }
+    IN_ACCOUNT_CHECK_RESPONSE {
+        /// `account-check-response.schema.json`
+        ACCOUNT_CHECK_RESPONSE = 2,
+        /// `account-check-response.schema.json#/$defs/accountCheckResult`
+        ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT = 1,
+    }
+    IN_BLUEPRINT_DRAFT {
+        /// `blueprint-draft.schema.json`
+        BLUEPRINT_DRAFT = 2,
+    }
+    IN_BLUEPRINT {
+        /// `blueprint.schema.json`
+        BLUEPRINT = 8,
+        /// `blueprint.schema.json#/$defs/blueprintKey`
+        BLUEPRINT_DEFS_BLUEPRINT_KEY = 1,
+    }
+    IN_CHANGE_RESULT {
+        /// `change-result.schema.json`
+        CHANGE_RESULT = 13,
+        /// `change-result.schema.json#/$defs/opOutcome`
+        CHANGE_RESULT_DEFS_OP_OUTCOME = 9,
+        /// `change-result.schema.json#/$defs/opResult`
+        CHANGE_RESULT_DEFS_OP_RESULT = 3,
+        /// `change-result.schema.json#/$defs/opReason`
+        CHANGE_RESULT_DEFS_OP_REASON = 3,
+        /// `change-result.schema.json#/$defs/warning`
+        CHANGE_RESULT_DEFS_WARNING = 3,
+        /// `change-result.schema.json#/$defs/warningCode`
+        CHANGE_RESULT_DEFS_WARNING_CODE = 3,
+    }
+    IN_CHANGE_SET {
+        /// `change-set.schema.json`
+        CHANGE_SET = 4,
+        /// `change-set.schema.json#/$defs/blueprintChangeSet`
+        CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET = 4,
+        /// `change-set.schema.json#/$defs/stockChangeSet`
+        CHANGE_SET_DEFS_STOCK_CHANGE_SET = 4,
+        /// `change-set.schema.json#/$defs/shipChangeSet`
+        CHANGE_SET_DEFS_SHIP_CHANGE_SET = 4,
+        /// `change-set.schema.json#/$defs/orgStockChangeSet`
+        CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET = 4,
+        /// `change-set.schema.json#/$defs/opId`
+        CHANGE_SET_DEFS_OP_ID = 1,
+        /// `change-set.schema.json#/$defs/changeOp`
+        CHANGE_SET_DEFS_CHANGE_OP = 2,
+        /// `change-set.schema.json#/$defs/blueprintOp`
+        CHANGE_SET_DEFS_BLUEPRINT_OP = 3,
+        /// `change-set.schema.json#/$defs/addBlueprint`
+        CHANGE_SET_DEFS_ADD_BLUEPRINT = 7,
+        /// `change-set.schema.json#/$defs/removeBlueprint`
+        CHANGE_SET_DEFS_REMOVE_BLUEPRINT = 7,
+        /// `change-set.schema.json#/$defs/stockOp`
+        CHANGE_SET_DEFS_STOCK_OP = 2,
+        /// `change-set.schema.json#/$defs/setQuantity`
+        CHANGE_SET_DEFS_SET_QUANTITY = 10,
+        /// `change-set.schema.json#/$defs/shipOp`
+        CHANGE_SET_DEFS_SHIP_OP = 4,
+        /// `change-set.schema.json#/$defs/linkShip`
+        CHANGE_SET_DEFS_LINK_SHIP = 5,
+        /// `change-set.schema.json#/$defs/upsertShip`
+        CHANGE_SET_DEFS_UPSERT_SHIP = 16,
+        /// `change-set.schema.json#/$defs/removeShip`
+        CHANGE_SET_DEFS_REMOVE_SHIP = 5,
+        /// `change-set.schema.json#/$defs/orgStockOp`
+        CHANGE_SET_DEFS_ORG_STOCK_OP = 9,
+        /// `change-set.schema.json#/$defs/poolOp`
+        CHANGE_SET_DEFS_POOL_OP = 3,
+        /// `change-set.schema.json#/$defs/entryOp`
+        CHANGE_SET_DEFS_ENTRY_OP = 4,
+        /// `change-set.schema.json#/$defs/takeOp`
+        CHANGE_SET_DEFS_TAKE_OP = 7,
+        /// `change-set.schema.json#/$defs/jobOrderShare`
+        CHANGE_SET_DEFS_JOB_ORDER_SHARE = 3,
+        /// `change-set.schema.json#/$defs/missionShare`
+        CHANGE_SET_DEFS_MISSION_SHARE = 3,
+        /// `change-set.schema.json#/$defs/bookIn`
+        CHANGE_SET_DEFS_BOOK_IN = 15,
+        /// `change-set.schema.json#/$defs/bookOut`
+        CHANGE_SET_DEFS_BOOK_OUT = 3,
+        /// `change-set.schema.json#/$defs/sellStock`
+        CHANGE_SET_DEFS_SELL_STOCK = 5,
+        /// `change-set.schema.json#/$defs/moveLocation`
+        CHANGE_SET_DEFS_MOVE_LOCATION = 5,
+        /// `change-set.schema.json#/$defs/moveHolder`
+        CHANGE_SET_DEFS_MOVE_HOLDER = 6,
+        /// `change-set.schema.json#/$defs/movePool`
+        CHANGE_SET_DEFS_MOVE_POOL = 6,
+        /// `change-set.schema.json#/$defs/setNote`
+        CHANGE_SET_DEFS_SET_NOTE = 4,
+        /// `change-set.schema.json#/$defs/markStolen`
+        CHANGE_SET_DEFS_MARK_STOLEN = 5,
+    }
+    IN_DRAFT_RESULT {
+        /// `draft-result.schema.json`
+        DRAFT_RESULT = 4,
+        /// `draft-result.schema.json#/$defs/frontendUrl`
+        DRAFT_RESULT_DEFS_FRONTEND_URL = 1,
+        /// `draft-result.schema.json#/$defs/handoffId`
+        DRAFT_RESULT_DEFS_HANDOFF_ID = 1,
+        /// `draft-result.schema.json#/$defs/draftKind`
+        DRAFT_RESULT_DEFS_DRAFT_KIND = 3,
+    }
+    IN_ENVELOPE {
+        /// `envelope.schema.json`
+        ENVELOPE = 8,
+        /// `envelope.schema.json#/$defs/generatorInfo`
+        ENVELOPE_DEFS_GENERATOR_INFO = 3,
+        /// `envelope.schema.json#/$defs/envelopeItem`
+        ENVELOPE_DEFS_ENVELOPE_ITEM = 5,
+    }
+    IN_EXTENSIONS {
+        /// `extensions.schema.json`
+        EXTENSIONS = 3,
+    }
+    IN_INSTALLATION {
+        /// `installation.schema.json`
+        INSTALLATION = 5,
+        /// `installation.schema.json#/$defs/labelledInstallation`
+        INSTALLATION_DEFS_LABELLED_INSTALLATION = 5,
+        /// `installation.schema.json#/$defs/installationLabel`
+        INSTALLATION_DEFS_INSTALLATION_LABEL = 1,
+        /// `installation.schema.json#/$defs/installationId`
+        INSTALLATION_DEFS_INSTALLATION_ID = 1,
+    }
+    IN_ITEM_REF {
+        /// `item-ref.schema.json`
+        ITEM_REF = 15,
+        /// `item-ref.schema.json#/$defs/catalogKey`
+        ITEM_REF_DEFS_CATALOG_KEY = 1,
+        /// `item-ref.schema.json#/$defs/uexId`
+        ITEM_REF_DEFS_UEX_ID = 1,
+        /// `item-ref.schema.json#/$defs/catalogKind`
+        ITEM_REF_DEFS_CATALOG_KIND = 1,
+        /// `item-ref.schema.json#/$defs/catalogEntry`
+        ITEM_REF_DEFS_CATALOG_ENTRY = 3,
+        /// `item-ref.schema.json#/$defs/keyedItemRef`
+        ITEM_REF_DEFS_KEYED_ITEM_REF = 3,
+    }
+    IN_LOCATION_LIST {
+        /// `location-list.schema.json`
+        LOCATION_LIST = 3,
+    }
+    IN_LOCATION_REF {
+        /// `location-ref.schema.json`
+        LOCATION_REF = 5,
+    }
+    IN_LOCATION {
+        /// `location.schema.json`
+        LOCATION = 3,
+        /// `location.schema.json#/$defs/locationName`
+        LOCATION_DEFS_LOCATION_NAME = 1,
+        /// `location.schema.json#/$defs/locationLink`
+        LOCATION_DEFS_LOCATION_LINK = 3,
+        /// `location.schema.json#/$defs/locationLinkKind`
+        LOCATION_DEFS_LOCATION_LINK_KIND = 1,
+    }
+    IN_MATERIAL_KIND {
+        /// `material-kind.schema.json`
+        MATERIAL_KIND = 9,
+        /// `material-kind.schema.json#/$defs/materialType`
+        MATERIAL_KIND_DEFS_MATERIAL_TYPE = 1,
+    }
+    IN_ORG_DEMAND {
+        /// `org-demand.schema.json`
+        ORG_DEMAND = 11,
+        /// `org-demand.schema.json#/$defs/materialDemand`
+        ORG_DEMAND_DEFS_MATERIAL_DEMAND = 7,
+        /// `org-demand.schema.json#/$defs/itemDemand`
+        ORG_DEMAND_DEFS_ITEM_DEMAND = 4,
+        /// `org-demand.schema.json#/$defs/demandSource`
+        ORG_DEMAND_DEFS_DEMAND_SOURCE = 1,
+        /// `org-demand.schema.json#/$defs/demandReason`
+        ORG_DEMAND_DEFS_DEMAND_REASON = 3,
+    }
+    IN_ORG_STOCK_ENTRY {
+        /// `org-stock-entry.schema.json`
+        ORG_STOCK_ENTRY = 16,
+        /// `org-stock-entry.schema.json#/$defs/entryId`
+        ORG_STOCK_ENTRY_DEFS_ENTRY_ID = 1,
+        /// `org-stock-entry.schema.json#/$defs/entryVersion`
+        ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION = 1,
+        /// `org-stock-entry.schema.json#/$defs/jobOrderId`
+        ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID = 1,
+        /// `org-stock-entry.schema.json#/$defs/missionId`
+        ORG_STOCK_ENTRY_DEFS_MISSION_ID = 1,
+        /// `org-stock-entry.schema.json#/$defs/holderRef`
+        ORG_STOCK_ENTRY_DEFS_HOLDER_REF = 1,
+        /// `org-stock-entry.schema.json#/$defs/holder`
+        ORG_STOCK_ENTRY_DEFS_HOLDER = 3,
+        /// `org-stock-entry.schema.json#/$defs/namedHolder`
+        ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER = 4,
+        /// `org-stock-entry.schema.json#/$defs/withheldHolder`
+        ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER = 5,
+        /// `org-stock-entry.schema.json#/$defs/jobOrderEarmark`
+        ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK = 5,
+        /// `org-stock-entry.schema.json#/$defs/missionEarmark`
+        ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK = 4,
+        /// `org-stock-entry.schema.json#/$defs/earmarkSplit`
+        ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT = 3,
+    }
+    IN_ORG_STOCK_LOT {
+        /// `org-stock-lot.schema.json`
+        ORG_STOCK_LOT = 7,
+        /// `org-stock-lot.schema.json#/$defs/orgLotKey`
+        ORG_STOCK_LOT_DEFS_ORG_LOT_KEY = 1,
+    }
+    IN_ORG_STOCK_MEMBERS {
+        /// `org-stock-members.schema.json`
+        ORG_STOCK_MEMBERS = 4,
+        /// `org-stock-members.schema.json#/$defs/rosterMember`
+        ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER = 3,
+    }
+    IN_ORG_UNIT_LIST {
+        /// `org-unit-list.schema.json`
+        ORG_UNIT_LIST = 3,
+    }
+    IN_ORG_UNIT {
+        /// `org-unit.schema.json`
+        ORG_UNIT = 5,
+        /// `org-unit.schema.json#/$defs/unitId`
+        ORG_UNIT_DEFS_UNIT_ID = 1,
+        /// `org-unit.schema.json#/$defs/unitRef`
+        ORG_UNIT_DEFS_UNIT_REF = 3,
+        /// `org-unit.schema.json#/$defs/orgUnitKind`
+        ORG_UNIT_DEFS_ORG_UNIT_KIND = 3,
+    }
+    IN_PAGE {
+        /// `page.schema.json`
+        PAGE = 6,
+        /// `page.schema.json#/$defs/cursor`
+        PAGE_DEFS_CURSOR = 1,
+        /// `page.schema.json#/$defs/attribution`
+        PAGE_DEFS_ATTRIBUTION = 15,
+        /// `page.schema.json#/$defs/blueprintPage`
+        PAGE_DEFS_BLUEPRINT_PAGE = 6,
+        /// `page.schema.json#/$defs/stockPage`
+        PAGE_DEFS_STOCK_PAGE = 6,
+        /// `page.schema.json#/$defs/shipPage`
+        PAGE_DEFS_SHIP_PAGE = 6,
+        /// `page.schema.json#/$defs/orgStockPage`
+        PAGE_DEFS_ORG_STOCK_PAGE = 6,
+    }
+    IN_PROBLEM {
+        /// `problem.schema.json`
+        PROBLEM = 14,
+        /// `problem.schema.json#/$defs/problemCode`
+        PROBLEM_DEFS_PROBLEM_CODE = 3,
+        /// `problem.schema.json#/$defs/problemError`
+        PROBLEM_DEFS_PROBLEM_ERROR = 6,
+        /// `problem.schema.json#/$defs/jsonPointer`
+        PROBLEM_DEFS_JSON_POINTER = 1,
+        /// `problem.schema.json#/$defs/correlationId`
+        PROBLEM_DEFS_CORRELATION_ID = 1,
+        /// `problem.schema.json#/$defs/confirmationUrl`
+        PROBLEM_DEFS_CONFIRMATION_URL = 1,
+    }
+    IN_PROVENANCE {
+        /// `provenance.schema.json`
+        PROVENANCE = 3,
+        /// `provenance.schema.json#/$defs/provenanceSource`
+        PROVENANCE_DEFS_PROVENANCE_SOURCE = 1,
+        /// `provenance.schema.json#/$defs/timestamp`
+        PROVENANCE_DEFS_TIMESTAMP = 1,
+    }
+    IN_QUALITY {
+        /// `quality.schema.json`
+        QUALITY = 1,
+    }
+    IN_QUANTITY {
+        /// `quantity.schema.json`
+        QUANTITY = 7,
+        /// `quantity.schema.json#/$defs/quantityAmount`
+        QUANTITY_DEFS_QUANTITY_AMOUNT = 1,
+        /// `quantity.schema.json#/$defs/quantityUnit`
+        QUANTITY_DEFS_QUANTITY_UNIT = 1,
+        /// `quantity.schema.json#/$defs/pieceQuantity`
+        QUANTITY_DEFS_PIECE_QUANTITY = 3,
+    }
+    IN_REFINERY_DRAFT {
+        /// `refinery-draft.schema.json`
+        REFINERY_DRAFT = 9,
+        /// `refinery-draft.schema.json#/$defs/refineryOrder`
+        REFINERY_DRAFT_DEFS_REFINERY_ORDER = 15,
+        /// `refinery-draft.schema.json#/$defs/panelType`
+        REFINERY_DRAFT_DEFS_PANEL_TYPE = 3,
+        /// `refinery-draft.schema.json#/$defs/refineryGood`
+        REFINERY_DRAFT_DEFS_REFINERY_GOOD = 9,
+        /// `refinery-draft.schema.json#/$defs/sourceImage`
+        REFINERY_DRAFT_DEFS_SOURCE_IMAGE = 6,
+    }
+    IN_RESOLVE_REQUEST {
+        /// `resolve-request.schema.json`
+        RESOLVE_REQUEST = 4,
+    }
+    IN_RESOLVE_RESPONSE {
+        /// `resolve-response.schema.json`
+        RESOLVE_RESPONSE = 5,
+        /// `resolve-response.schema.json#/$defs/resolveResult`
+        RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT = 4,
+        /// `resolve-response.schema.json#/$defs/resolvedResult`
+        RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT = 4,
+        /// `resolve-response.schema.json#/$defs/ambiguousResult`
+        RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT = 5,
+        /// `resolve-response.schema.json#/$defs/unmatchedResult`
+        RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT = 3,
+    }
+    IN_SERVICE_DOCUMENT {
+        /// `service-document.schema.json`
+        SERVICE_DOCUMENT = 10,
+        /// `service-document.schema.json#/$defs/exchangeScope`
+        SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE = 3,
+        /// `service-document.schema.json#/$defs/serviceLimits`
+        SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS = 4,
+        /// `service-document.schema.json#/$defs/deprecation`
+        SERVICE_DOCUMENT_DEFS_DEPRECATION = 4,
+    }
+    IN_SHIP {
+        /// `ship.schema.json`
+        SHIP = 12,
+        /// `ship.schema.json#/$defs/shipId`
+        SHIP_DEFS_SHIP_ID = 1,
+        /// `ship.schema.json#/$defs/externalId`
+        SHIP_DEFS_EXTERNAL_ID = 1,
+        /// `ship.schema.json#/$defs/shipName`
+        SHIP_DEFS_SHIP_NAME = 1,
+        /// `ship.schema.json#/$defs/shipVersion`
+        SHIP_DEFS_SHIP_VERSION = 1,
+        /// `ship.schema.json#/$defs/orgUnitVersion`
+        SHIP_DEFS_ORG_UNIT_VERSION = 1,
+        /// `ship.schema.json#/$defs/insurance`
+        SHIP_DEFS_INSURANCE = 3,
+        /// `ship.schema.json#/$defs/lifetimeInsurance`
+        SHIP_DEFS_LIFETIME_INSURANCE = 2,
+        /// `ship.schema.json#/$defs/monthlyInsurance`
+        SHIP_DEFS_MONTHLY_INSURANCE = 3,
+    }
+    IN_STOCK_LOT {
+        /// `stock-lot.schema.json`
+        STOCK_LOT = 4,
+        /// `stock-lot.schema.json#/$defs/lotKey`
+        STOCK_LOT_DEFS_LOT_KEY = 1,
+        /// `stock-lot.schema.json#/$defs/lotContent`
+        STOCK_LOT_DEFS_LOT_CONTENT = 7,
+    }
+    IN_TOMBSTONE {
+        /// `tombstone.schema.json`
+        TOMBSTONE = 4,
+        /// `tombstone.schema.json#/$defs/tombstoneKey`
+        TOMBSTONE_DEFS_TOMBSTONE_KEY = 1,
+        /// `tombstone.schema.json#/$defs/removedBy`
+        TOMBSTONE_DEFS_REMOVED_BY = 7,
+        /// `tombstone.schema.json#/$defs/removalChannel`
+        TOMBSTONE_DEFS_REMOVAL_CHANNEL = 3,
+        /// `tombstone.schema.json#/$defs/clientId`
+        TOMBSTONE_DEFS_CLIENT_ID = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(607))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(292))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(287))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(48))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(51))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(582))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(586))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(323))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(472))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(103))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(65))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(478))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(107))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(65))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(484))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(111))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(65))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(435))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(490))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(428))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(115))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(65))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(349))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(54))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(259))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(540))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(259))] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1openapi.json/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: 0, location: "/paths/~1exchange~1v1~1schemas~1{name}.schema.json/get/responses/200/content/application~1schema+json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: 0, location: "/components/parameters/Cursor/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/parameters/Limit/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1000))] },
-        Schema { resource: 0, location: "/components/parameters/Unit/schema", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 0, location: "/components/parameters/SchemaName/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_12)] },
-        Schema { resource: 0, location: "/components/parameters/DPoP/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(4096)] },
-        Schema { resource: 0, location: "/components/parameters/IdempotencyKey/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_7)] },
-        Schema { resource: 0, location: "/components/parameters/IfNoneMatch/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/parameters/CorrelationId/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/headers/Date/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/headers/DpopNonce/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(256)] },
-        Schema { resource: 0, location: "/components/headers/CorrelationId/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_5)] },
-        Schema { resource: 0, location: "/components/headers/RateLimitPolicy/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/headers/RateLimit/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/headers/IdempotencyReplayed/schema", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/components/headers/RetryAfter/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/components/headers/WwwAuthenticate/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/headers/ETag/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/headers/CacheControl/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(496))] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["handle"]), Keyword::Properties(&[("handle", SchemaId(49))])] },
-        Schema { resource: 1, location: "/properties/handle", keywords: &[Keyword::Ref(SchemaId(50))] },
-        Schema { resource: 1, location: "/$defs/accountHandle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(60), Keyword::Pattern(&PATTERN_8)] },
-        Schema { resource: 2, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["result"]), Keyword::Properties(&[("result", SchemaId(52))])] },
-        Schema { resource: 2, location: "/properties/result", keywords: &[Keyword::Ref(SchemaId(53))] },
-        Schema { resource: 2, location: "/$defs/accountCheckResult", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("match"), Literal::String("mismatch"), Literal::String("unknown")])] },
-        Schema { resource: 3, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["formatVersion"]), Keyword::AllOf(&[SchemaId(55)])] },
-        Schema { resource: 3, location: "/allOf/0", keywords: &[Keyword::Ref(SchemaId(268))] },
-        Schema { resource: 4, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["isDefault", "key", "ref"]), Keyword::Properties(&[("acquiredAt", SchemaId(59)), ("extensions", SchemaId(63)), ("isDefault", SchemaId(61)), ("key", SchemaId(57)), ("note", SchemaId(62)), ("provenance", SchemaId(60)), ("ref", SchemaId(58))])] },
-        Schema { resource: 4, location: "/properties/key", keywords: &[Keyword::Ref(SchemaId(64))] },
-        Schema { resource: 4, location: "/properties/ref", keywords: &[Keyword::Ref(SchemaId(317))] },
-        Schema { resource: 4, location: "/properties/acquiredAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 4, location: "/properties/provenance", keywords: &[Keyword::Ref(SchemaId(522))] },
-        Schema { resource: 4, location: "/properties/isDefault", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 4, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: 4, location: "/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 4, location: "/$defs/blueprintKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 5, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["applied", "dryRun", "notApplied", "results", "unchanged", "warnings"]), Keyword::Properties(&[("applied", SchemaId(67)), ("cursor", SchemaId(77)), ("detachedFromMissions", SchemaId(74)), ("dryRun", SchemaId(66)), ("notApplied", SchemaId(69)), ("offersReduced", SchemaId(75)), ("offersRemoved", SchemaId(76)), ("results", SchemaId(70)), ("unchanged", SchemaId(68)), ("warnings", SchemaId(72))])] },
-        Schema { resource: 5, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 5, location: "/properties/applied", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
-        Schema { resource: 5, location: "/properties/unchanged", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
-        Schema { resource: 5, location: "/properties/notApplied", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
-        Schema { resource: 5, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(500), Keyword::Items { schema: SchemaId(71), from: 0 }] },
-        Schema { resource: 5, location: "/properties/results/items", keywords: &[Keyword::Ref(SchemaId(78))] },
-        Schema { resource: 5, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: SchemaId(73), from: 0 }] },
-        Schema { resource: 5, location: "/properties/warnings/items", keywords: &[Keyword::Ref(SchemaId(93))] },
-        Schema { resource: 5, location: "/properties/detachedFromMissions", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 5, location: "/properties/offersReduced", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 5, location: "/properties/offersRemoved", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 5, location: "/properties/cursor", keywords: &[Keyword::Ref(SchemaId(456))] },
-        Schema { resource: 5, location: "/$defs/opOutcome", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "result"]), Keyword::Properties(&[("index", SchemaId(79)), ("opId", SchemaId(80)), ("reason", SchemaId(82)), ("result", SchemaId(81))]), Keyword::If { condition: SchemaId(83), then: Some(SchemaId(85)), otherwise: None }] },
-        Schema { resource: 5, location: "/$defs/opOutcome/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
-        Schema { resource: 5, location: "/$defs/opOutcome/properties/opId", keywords: &[Keyword::Ref(SchemaId(119))] },
-        Schema { resource: 5, location: "/$defs/opOutcome/properties/result", keywords: &[Keyword::Ref(SchemaId(87))] },
-        Schema { resource: 5, location: "/$defs/opOutcome/properties/reason", keywords: &[Keyword::Ref(SchemaId(90))] },
-        Schema { resource: 5, location: "/$defs/opOutcome/if", keywords: &[Keyword::Required(&["result"]), Keyword::Properties(&[("result", SchemaId(84))])] },
-        Schema { resource: 5, location: "/$defs/opOutcome/if/properties/result", keywords: &[Keyword::Const(Literal::String("unchanged"))] },
-        Schema { resource: 5, location: "/$defs/opOutcome/then", keywords: &[Keyword::Not(SchemaId(86))] },
-        Schema { resource: 5, location: "/$defs/opOutcome/then/not", keywords: &[Keyword::Required(&["reason"])] },
-        Schema { resource: 5, location: "/$defs/opResult", keywords: &[Keyword::AnyOf(&[SchemaId(88), SchemaId(89)], None)] },
-        Schema { resource: 5, location: "/$defs/opResult/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("unchanged"), Literal::String("unmatched"), Literal::String("ambiguous"), Literal::String("rejected")])] },
-        Schema { resource: 5, location: "/$defs/opResult/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32), Keyword::Pattern(&PATTERN_13)] },
-        Schema { resource: 5, location: "/$defs/opReason", keywords: &[Keyword::AnyOf(&[SchemaId(91), SchemaId(92)], None)] },
-        Schema { resource: 5, location: "/$defs/opReason/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNMATCHED"), Literal::String("AMBIGUOUS"), Literal::String("DEFAULT_NOT_REMOVABLE"), Literal::String("REMOVED_ELSEWHERE"), Literal::String("LOCATION_UNKNOWN"), Literal::String("UNIT_MISMATCH"), Literal::String("STOLEN_MARKING_DISABLED"), Literal::String("VERSION_CONFLICT"), Literal::String("STOCK_EARMARKED"), Literal::String("LINK_TARGET_TAKEN"), Literal::String("ORG_UNIT_NOT_ALLOWED"), Literal::String("ORG_UNIT_VERSION_CONFLICT"), Literal::String("NOT_PERMITTED"), Literal::String("HOLDER_UNKNOWN"), Literal::String("INSUFFICIENT_STOCK"), Literal::String("STOCK_OFFERED"), Literal::String("OVER_ALLOCATION"), Literal::String("EARMARK_TARGET_INVALID")])] },
-        Schema { resource: 5, location: "/$defs/opReason/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_4)] },
-        Schema { resource: 5, location: "/$defs/warning", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code", "pointer"]), Keyword::Properties(&[("code", SchemaId(95)), ("pointer", SchemaId(94))])] },
-        Schema { resource: 5, location: "/$defs/warning/properties/pointer", keywords: &[Keyword::Ref(SchemaId(519))] },
-        Schema { resource: 5, location: "/$defs/warning/properties/code", keywords: &[Keyword::Ref(SchemaId(96))] },
-        Schema { resource: 5, location: "/$defs/warningCode", keywords: &[Keyword::AnyOf(&[SchemaId(97), SchemaId(98)], None)] },
-        Schema { resource: 5, location: "/$defs/warningCode/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNKNOWN_FIELD"), Literal::String("LOC_KEY_UNRESOLVED")])] },
-        Schema { resource: 5, location: "/$defs/warningCode/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_4)] },
-        Schema { resource: 6, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ops"]), Keyword::Properties(&[("dryRun", SchemaId(101)), ("extensions", SchemaId(102)), ("ops", SchemaId(100))])] },
-        Schema { resource: 6, location: "/properties/ops", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500)] },
-        Schema { resource: 6, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 6, location: "/$defs/blueprintChangeSet", keywords: &[Keyword::Properties(&[("ops", SchemaId(105))]), Keyword::AllOf(&[SchemaId(104)])] },
-        Schema { resource: 6, location: "/$defs/blueprintChangeSet/allOf/0", keywords: &[Keyword::Ref(SchemaId(99))] },
-        Schema { resource: 6, location: "/$defs/blueprintChangeSet/properties/ops", keywords: &[Keyword::Items { schema: SchemaId(106), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/blueprintChangeSet/properties/ops/items", keywords: &[Keyword::Ref(SchemaId(122))] },
-        Schema { resource: 6, location: "/$defs/stockChangeSet", keywords: &[Keyword::Properties(&[("ops", SchemaId(109))]), Keyword::AllOf(&[SchemaId(108)])] },
-        Schema { resource: 6, location: "/$defs/stockChangeSet/allOf/0", keywords: &[Keyword::Ref(SchemaId(99))] },
-        Schema { resource: 6, location: "/$defs/stockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: SchemaId(110), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/stockChangeSet/properties/ops/items", keywords: &[Keyword::Ref(SchemaId(139))] },
-        Schema { resource: 6, location: "/$defs/shipChangeSet", keywords: &[Keyword::Properties(&[("ops", SchemaId(113))]), Keyword::AllOf(&[SchemaId(112)])] },
-        Schema { resource: 6, location: "/$defs/shipChangeSet/allOf/0", keywords: &[Keyword::Ref(SchemaId(99))] },
-        Schema { resource: 6, location: "/$defs/shipChangeSet/properties/ops", keywords: &[Keyword::Items { schema: SchemaId(114), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/shipChangeSet/properties/ops/items", keywords: &[Keyword::Ref(SchemaId(151))] },
-        Schema { resource: 6, location: "/$defs/orgStockChangeSet", keywords: &[Keyword::Properties(&[("ops", SchemaId(117))]), Keyword::AllOf(&[SchemaId(116)])] },
-        Schema { resource: 6, location: "/$defs/orgStockChangeSet/allOf/0", keywords: &[Keyword::Ref(SchemaId(99))] },
-        Schema { resource: 6, location: "/$defs/orgStockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: SchemaId(118), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/orgStockChangeSet/properties/ops/items", keywords: &[Keyword::Ref(SchemaId(181))] },
-        Schema { resource: 6, location: "/$defs/opId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
-        Schema { resource: 6, location: "/$defs/changeOp", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("opId", SchemaId(121))])] },
-        Schema { resource: 6, location: "/$defs/changeOp/properties/opId", keywords: &[Keyword::Ref(SchemaId(119))] },
-        Schema { resource: 6, location: "/$defs/blueprintOp", keywords: &[Keyword::OneOf(&[SchemaId(123), SchemaId(124)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove"), 1)] }))] },
-        Schema { resource: 6, location: "/$defs/blueprintOp/oneOf/0", keywords: &[Keyword::Ref(SchemaId(125))] },
-        Schema { resource: 6, location: "/$defs/blueprintOp/oneOf/1", keywords: &[Keyword::Ref(SchemaId(132))] },
-        Schema { resource: 6, location: "/$defs/addBlueprint", keywords: &[Keyword::Required(&["op", "ref"]), Keyword::Properties(&[("acquiredAt", SchemaId(129)), ("op", SchemaId(127)), ("override", SchemaId(131)), ("provenance", SchemaId(130)), ("ref", SchemaId(128))]), Keyword::AllOf(&[SchemaId(126)])] },
-        Schema { resource: 6, location: "/$defs/addBlueprint/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/addBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
-        Schema { resource: 6, location: "/$defs/addBlueprint/properties/ref", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 6, location: "/$defs/addBlueprint/properties/acquiredAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 6, location: "/$defs/addBlueprint/properties/provenance", keywords: &[Keyword::Ref(SchemaId(522))] },
-        Schema { resource: 6, location: "/$defs/addBlueprint/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("key", SchemaId(135)), ("op", SchemaId(134)), ("ref", SchemaId(136))]), Keyword::AllOf(&[SchemaId(133)]), Keyword::AnyOf(&[SchemaId(137), SchemaId(138)], None)] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint/properties/key", keywords: &[Keyword::Ref(SchemaId(64))] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint/properties/ref", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint/anyOf/0", keywords: &[Keyword::Required(&["key"])] },
-        Schema { resource: 6, location: "/$defs/removeBlueprint/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
-        Schema { resource: 6, location: "/$defs/stockOp", keywords: &[Keyword::OneOf(&[SchemaId(140)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
-        Schema { resource: 6, location: "/$defs/stockOp/oneOf/0", keywords: &[Keyword::Ref(SchemaId(141))] },
-        Schema { resource: 6, location: "/$defs/setQuantity", keywords: &[Keyword::Required(&["expectedQuantity", "location", "material", "op", "quality", "quantity", "stolen"]), Keyword::Properties(&[("expectedQuantity", SchemaId(149)), ("location", SchemaId(145)), ("material", SchemaId(144)), ("op", SchemaId(143)), ("override", SchemaId(150)), ("quality", SchemaId(146)), ("quantity", SchemaId(148)), ("stolen", SchemaId(147))]), Keyword::AllOf(&[SchemaId(142)])] },
-        Schema { resource: 6, location: "/$defs/setQuantity/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/material", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/location", keywords: &[Keyword::Ref(SchemaId(326))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/quality", keywords: &[Keyword::Ref(SchemaId(527))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/expectedQuantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/setQuantity/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/shipOp", keywords: &[Keyword::OneOf(&[SchemaId(152), SchemaId(153), SchemaId(154)], Some(&Choice { tag: "op", branches: &[(Literal::String("link"), 0), (Literal::String("upsert"), 1), (Literal::String("remove"), 2)] }))] },
-        Schema { resource: 6, location: "/$defs/shipOp/oneOf/0", keywords: &[Keyword::Ref(SchemaId(155))] },
-        Schema { resource: 6, location: "/$defs/shipOp/oneOf/1", keywords: &[Keyword::Ref(SchemaId(160))] },
-        Schema { resource: 6, location: "/$defs/shipOp/oneOf/2", keywords: &[Keyword::Ref(SchemaId(176))] },
-        Schema { resource: 6, location: "/$defs/linkShip", keywords: &[Keyword::Required(&["externalId", "op", "shipId"]), Keyword::Properties(&[("externalId", SchemaId(158)), ("op", SchemaId(157)), ("shipId", SchemaId(159))]), Keyword::AllOf(&[SchemaId(156)])] },
-        Schema { resource: 6, location: "/$defs/linkShip/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/linkShip/properties/op", keywords: &[Keyword::Const(Literal::String("link"))] },
-        Schema { resource: 6, location: "/$defs/linkShip/properties/externalId", keywords: &[Keyword::Ref(SchemaId(641))] },
-        Schema { resource: 6, location: "/$defs/linkShip/properties/shipId", keywords: &[Keyword::Ref(SchemaId(640))] },
-        Schema { resource: 6, location: "/$defs/upsertShip", keywords: &[Keyword::Required(&["externalId", "insurance", "op", "shipType"]), Keyword::Properties(&[("externalId", SchemaId(163)), ("fitted", SchemaId(170)), ("insurance", SchemaId(167)), ("location", SchemaId(169)), ("name", SchemaId(168)), ("op", SchemaId(162)), ("orgUnit", SchemaId(171)), ("orgUnitVersion", SchemaId(174)), ("override", SchemaId(175)), ("shipId", SchemaId(164)), ("shipType", SchemaId(166)), ("version", SchemaId(165))]), Keyword::DependentRequired(&[("shipId", &["version"])]), Keyword::AllOf(&[SchemaId(161)])] },
-        Schema { resource: 6, location: "/$defs/upsertShip/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/op", keywords: &[Keyword::Const(Literal::String("upsert"))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/externalId", keywords: &[Keyword::Ref(SchemaId(641))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/shipId", keywords: &[Keyword::Ref(SchemaId(640))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/version", keywords: &[Keyword::Ref(SchemaId(643))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/shipType", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/insurance", keywords: &[Keyword::Ref(SchemaId(645))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/name", keywords: &[Keyword::Ref(SchemaId(642))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/location", keywords: &[Keyword::Ref(SchemaId(326))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/fitted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/orgUnit", keywords: &[Keyword::AnyOf(&[SchemaId(172), SchemaId(173)], None)] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/orgUnit/anyOf/0", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/orgUnit/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/orgUnitVersion", keywords: &[Keyword::Ref(SchemaId(644))] },
-        Schema { resource: 6, location: "/$defs/upsertShip/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/removeShip", keywords: &[Keyword::Required(&["op", "shipId", "version"]), Keyword::Properties(&[("op", SchemaId(178)), ("shipId", SchemaId(179)), ("version", SchemaId(180))]), Keyword::AllOf(&[SchemaId(177)])] },
-        Schema { resource: 6, location: "/$defs/removeShip/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/removeShip/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
-        Schema { resource: 6, location: "/$defs/removeShip/properties/shipId", keywords: &[Keyword::Ref(SchemaId(640))] },
-        Schema { resource: 6, location: "/$defs/removeShip/properties/version", keywords: &[Keyword::Ref(SchemaId(643))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp", keywords: &[Keyword::OneOf(&[SchemaId(182), SchemaId(183), SchemaId(184), SchemaId(185), SchemaId(186), SchemaId(187), SchemaId(188), SchemaId(189)], Some(&Choice { tag: "op", branches: &[(Literal::String("book-in"), 0), (Literal::String("book-out"), 1), (Literal::String("sell"), 2), (Literal::String("move-location"), 3), (Literal::String("move-holder"), 4), (Literal::String("move-pool"), 5), (Literal::String("note"), 6), (Literal::String("stolen"), 7)] }))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/0", keywords: &[Keyword::Ref(SchemaId(210))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/1", keywords: &[Keyword::Ref(SchemaId(225))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/2", keywords: &[Keyword::Ref(SchemaId(228))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/3", keywords: &[Keyword::Ref(SchemaId(233))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/4", keywords: &[Keyword::Ref(SchemaId(238))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/5", keywords: &[Keyword::Ref(SchemaId(244))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/6", keywords: &[Keyword::Ref(SchemaId(250))] },
-        Schema { resource: 6, location: "/$defs/orgStockOp/oneOf/7", keywords: &[Keyword::Ref(SchemaId(254))] },
-        Schema { resource: 6, location: "/$defs/poolOp", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", SchemaId(192))]), Keyword::AllOf(&[SchemaId(191)])] },
-        Schema { resource: 6, location: "/$defs/poolOp/allOf/0", keywords: &[Keyword::Ref(SchemaId(120))] },
-        Schema { resource: 6, location: "/$defs/poolOp/properties/unit", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 6, location: "/$defs/entryOp", keywords: &[Keyword::Required(&["entry", "version"]), Keyword::Properties(&[("entry", SchemaId(195)), ("version", SchemaId(196))]), Keyword::AllOf(&[SchemaId(194)])] },
-        Schema { resource: 6, location: "/$defs/entryOp/allOf/0", keywords: &[Keyword::Ref(SchemaId(190))] },
-        Schema { resource: 6, location: "/$defs/entryOp/properties/entry", keywords: &[Keyword::Ref(SchemaId(391))] },
-        Schema { resource: 6, location: "/$defs/entryOp/properties/version", keywords: &[Keyword::Ref(SchemaId(392))] },
-        Schema { resource: 6, location: "/$defs/takeOp", keywords: &[Keyword::Required(&["quantity"]), Keyword::Properties(&[("fromJobOrders", SchemaId(200)), ("fromMissions", SchemaId(202)), ("quantity", SchemaId(199))]), Keyword::AllOf(&[SchemaId(198)])] },
-        Schema { resource: 6, location: "/$defs/takeOp/allOf/0", keywords: &[Keyword::Ref(SchemaId(193))] },
-        Schema { resource: 6, location: "/$defs/takeOp/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/takeOp/properties/fromJobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SchemaId(201), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/takeOp/properties/fromJobOrders/items", keywords: &[Keyword::Ref(SchemaId(204))] },
-        Schema { resource: 6, location: "/$defs/takeOp/properties/fromMissions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SchemaId(203), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/takeOp/properties/fromMissions/items", keywords: &[Keyword::Ref(SchemaId(207))] },
-        Schema { resource: 6, location: "/$defs/jobOrderShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["jobOrder", "quantity"]), Keyword::Properties(&[("jobOrder", SchemaId(205)), ("quantity", SchemaId(206))])] },
-        Schema { resource: 6, location: "/$defs/jobOrderShare/properties/jobOrder", keywords: &[Keyword::Ref(SchemaId(393))] },
-        Schema { resource: 6, location: "/$defs/jobOrderShare/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/missionShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["mission", "quantity"]), Keyword::Properties(&[("mission", SchemaId(208)), ("quantity", SchemaId(209))])] },
-        Schema { resource: 6, location: "/$defs/missionShare/properties/mission", keywords: &[Keyword::Ref(SchemaId(394))] },
-        Schema { resource: 6, location: "/$defs/missionShare/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/bookIn", keywords: &[Keyword::Required(&["holder", "location", "material", "op", "quality", "quantity", "stolen"]), Keyword::Properties(&[("holder", SchemaId(213)), ("jobOrders", SchemaId(220)), ("location", SchemaId(215)), ("material", SchemaId(214)), ("mergeScu", SchemaId(224)), ("missions", SchemaId(222)), ("note", SchemaId(219)), ("op", SchemaId(212)), ("quality", SchemaId(216)), ("quantity", SchemaId(218)), ("stolen", SchemaId(217))]), Keyword::AllOf(&[SchemaId(211)])] },
-        Schema { resource: 6, location: "/$defs/bookIn/allOf/0", keywords: &[Keyword::Ref(SchemaId(190))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/op", keywords: &[Keyword::Const(Literal::String("book-in"))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/holder", keywords: &[Keyword::Ref(SchemaId(395))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/material", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/location", keywords: &[Keyword::Ref(SchemaId(326))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/quality", keywords: &[Keyword::Ref(SchemaId(527))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SchemaId(221), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/jobOrders/items", keywords: &[Keyword::Ref(SchemaId(204))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SchemaId(223), from: 0 }] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/missions/items", keywords: &[Keyword::Ref(SchemaId(207))] },
-        Schema { resource: 6, location: "/$defs/bookIn/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/bookOut", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("op", SchemaId(227))]), Keyword::AllOf(&[SchemaId(226)])] },
-        Schema { resource: 6, location: "/$defs/bookOut/allOf/0", keywords: &[Keyword::Ref(SchemaId(197))] },
-        Schema { resource: 6, location: "/$defs/bookOut/properties/op", keywords: &[Keyword::Const(Literal::String("book-out"))] },
-        Schema { resource: 6, location: "/$defs/sellStock", keywords: &[Keyword::Required(&["op", "proceeds", "terminal"]), Keyword::Properties(&[("op", SchemaId(230)), ("proceeds", SchemaId(232)), ("terminal", SchemaId(231))]), Keyword::AllOf(&[SchemaId(229)])] },
-        Schema { resource: 6, location: "/$defs/sellStock/allOf/0", keywords: &[Keyword::Ref(SchemaId(197))] },
-        Schema { resource: 6, location: "/$defs/sellStock/properties/op", keywords: &[Keyword::Const(Literal::String("sell"))] },
-        Schema { resource: 6, location: "/$defs/sellStock/properties/terminal", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 6, location: "/$defs/sellStock/properties/proceeds", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000000))] },
-        Schema { resource: 6, location: "/$defs/moveLocation", keywords: &[Keyword::Required(&["location", "op"]), Keyword::Properties(&[("location", SchemaId(236)), ("mergeScu", SchemaId(237)), ("op", SchemaId(235))]), Keyword::AllOf(&[SchemaId(234)])] },
-        Schema { resource: 6, location: "/$defs/moveLocation/allOf/0", keywords: &[Keyword::Ref(SchemaId(197))] },
-        Schema { resource: 6, location: "/$defs/moveLocation/properties/op", keywords: &[Keyword::Const(Literal::String("move-location"))] },
-        Schema { resource: 6, location: "/$defs/moveLocation/properties/location", keywords: &[Keyword::Ref(SchemaId(326))] },
-        Schema { resource: 6, location: "/$defs/moveLocation/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/moveHolder", keywords: &[Keyword::Required(&["holder", "op", "toUnit"]), Keyword::Properties(&[("holder", SchemaId(242)), ("mergeScu", SchemaId(243)), ("op", SchemaId(240)), ("toUnit", SchemaId(241))]), Keyword::AllOf(&[SchemaId(239)])] },
-        Schema { resource: 6, location: "/$defs/moveHolder/allOf/0", keywords: &[Keyword::Ref(SchemaId(197))] },
-        Schema { resource: 6, location: "/$defs/moveHolder/properties/op", keywords: &[Keyword::Const(Literal::String("move-holder"))] },
-        Schema { resource: 6, location: "/$defs/moveHolder/properties/toUnit", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 6, location: "/$defs/moveHolder/properties/holder", keywords: &[Keyword::Ref(SchemaId(395))] },
-        Schema { resource: 6, location: "/$defs/moveHolder/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/movePool", keywords: &[Keyword::Required(&["op", "toUnit"]), Keyword::Properties(&[("mergeScu", SchemaId(249)), ("op", SchemaId(246)), ("quantity", SchemaId(248)), ("toUnit", SchemaId(247))]), Keyword::AllOf(&[SchemaId(245)])] },
-        Schema { resource: 6, location: "/$defs/movePool/allOf/0", keywords: &[Keyword::Ref(SchemaId(193))] },
-        Schema { resource: 6, location: "/$defs/movePool/properties/op", keywords: &[Keyword::Const(Literal::String("move-pool"))] },
-        Schema { resource: 6, location: "/$defs/movePool/properties/toUnit", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 6, location: "/$defs/movePool/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 6, location: "/$defs/movePool/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/setNote", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("note", SchemaId(253)), ("op", SchemaId(252))]), Keyword::AllOf(&[SchemaId(251)])] },
-        Schema { resource: 6, location: "/$defs/setNote/allOf/0", keywords: &[Keyword::Ref(SchemaId(193))] },
-        Schema { resource: 6, location: "/$defs/setNote/properties/op", keywords: &[Keyword::Const(Literal::String("note"))] },
-        Schema { resource: 6, location: "/$defs/setNote/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: 6, location: "/$defs/markStolen", keywords: &[Keyword::Required(&["op", "stolen"]), Keyword::Properties(&[("op", SchemaId(256)), ("quantity", SchemaId(258)), ("stolen", SchemaId(257))]), Keyword::AllOf(&[SchemaId(255)])] },
-        Schema { resource: 6, location: "/$defs/markStolen/allOf/0", keywords: &[Keyword::Ref(SchemaId(193))] },
-        Schema { resource: 6, location: "/$defs/markStolen/properties/op", keywords: &[Keyword::Const(Literal::String("stolen"))] },
-        Schema { resource: 6, location: "/$defs/markStolen/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 6, location: "/$defs/markStolen/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 7, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["frontendUrl", "handoffId", "kind"]), Keyword::Properties(&[("frontendUrl", SchemaId(260)), ("handoffId", SchemaId(261)), ("kind", SchemaId(262))])] },
-        Schema { resource: 7, location: "/properties/frontendUrl", keywords: &[Keyword::Ref(SchemaId(263))] },
-        Schema { resource: 7, location: "/properties/handoffId", keywords: &[Keyword::Ref(SchemaId(264))] },
-        Schema { resource: 7, location: "/properties/kind", keywords: &[Keyword::Ref(SchemaId(265))] },
-        Schema { resource: 7, location: "/$defs/frontendUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048), Keyword::Pattern(&PATTERN_16)] },
-        Schema { resource: 7, location: "/$defs/handoffId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 7, location: "/$defs/draftKind", keywords: &[Keyword::AnyOf(&[SchemaId(266), SchemaId(267)], None)] },
-        Schema { resource: 7, location: "/$defs/draftKind/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("BLUEPRINT"), Literal::String("REFINERY")])] },
-        Schema { resource: 7, location: "/$defs/draftKind/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_4)] },
-        Schema { resource: 8, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["format", "items"]), Keyword::Properties(&[("extensions", SchemaId(275)), ("format", SchemaId(269)), ("formatVersion", SchemaId(270)), ("generatedAt", SchemaId(272)), ("generator", SchemaId(271)), ("items", SchemaId(273))])] },
-        Schema { resource: 8, location: "/properties/format", keywords: &[Keyword::Const(Literal::String("svc.blueprints"))] },
-        Schema { resource: 8, location: "/properties/formatVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_1)] },
-        Schema { resource: 8, location: "/properties/generator", keywords: &[Keyword::Ref(SchemaId(276))] },
-        Schema { resource: 8, location: "/properties/generatedAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 8, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2000), Keyword::Items { schema: SchemaId(274), from: 0 }] },
-        Schema { resource: 8, location: "/properties/items/items", keywords: &[Keyword::Ref(SchemaId(279))] },
-        Schema { resource: 8, location: "/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 8, location: "/$defs/generatorInfo", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "version"]), Keyword::Properties(&[("name", SchemaId(277)), ("version", SchemaId(278))])] },
-        Schema { resource: 8, location: "/$defs/generatorInfo/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(100)] },
-        Schema { resource: 8, location: "/$defs/generatorInfo/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(50)] },
-        Schema { resource: 8, location: "/$defs/envelopeItem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ref"]), Keyword::Properties(&[("acquiredAt", SchemaId(281)), ("extensions", SchemaId(283)), ("provenance", SchemaId(282)), ("ref", SchemaId(280))])] },
-        Schema { resource: 8, location: "/$defs/envelopeItem/properties/ref", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 8, location: "/$defs/envelopeItem/properties/acquiredAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 8, location: "/$defs/envelopeItem/properties/provenance", keywords: &[Keyword::Ref(SchemaId(522))] },
-        Schema { resource: 8, location: "/$defs/envelopeItem/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 9, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(286), declared: &[], patterns: &[] }, Keyword::PropertyNames(SchemaId(285)), Keyword::MaxProperties(10)] },
-        Schema { resource: 9, location: "/propertyNames", keywords: &[Keyword::MinLength(3), Keyword::MaxLength(100), Keyword::Pattern(&PATTERN_11)] },
-        Schema { resource: 9, location: "/additionalProperties", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: 10, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["firstSeenAt", "installationId", "label", "lastSeenAt"]), Keyword::Properties(&[("firstSeenAt", SchemaId(290)), ("installationId", SchemaId(289)), ("label", SchemaId(288)), ("lastSeenAt", SchemaId(291))])] },
-        Schema { resource: 10, location: "/properties/label", keywords: &[Keyword::Ref(SchemaId(297))] },
-        Schema { resource: 10, location: "/properties/installationId", keywords: &[Keyword::Ref(SchemaId(298))] },
-        Schema { resource: 10, location: "/properties/firstSeenAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 10, location: "/properties/lastSeenAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 10, location: "/$defs/labelledInstallation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["label"]), Keyword::Properties(&[("firstSeenAt", SchemaId(295)), ("installationId", SchemaId(294)), ("label", SchemaId(293)), ("lastSeenAt", SchemaId(296))])] },
-        Schema { resource: 10, location: "/$defs/labelledInstallation/properties/label", keywords: &[Keyword::Ref(SchemaId(297))] },
-        Schema { resource: 10, location: "/$defs/labelledInstallation/properties/installationId", keywords: &[] },
-        Schema { resource: 10, location: "/$defs/labelledInstallation/properties/firstSeenAt", keywords: &[] },
-        Schema { resource: 10, location: "/$defs/labelledInstallation/properties/lastSeenAt", keywords: &[] },
-        Schema { resource: 10, location: "/$defs/installationLabel", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_9)] },
-        Schema { resource: 10, location: "/$defs/installationId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 11, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bt", SchemaId(300)), ("extensions", SchemaId(307)), ("locKey", SchemaId(304)), ("name", SchemaId(305)), ("nameLocale", SchemaId(306)), ("scGuid", SchemaId(302)), ("scRecord", SchemaId(301)), ("uexId", SchemaId(303))]), Keyword::DependentRequired(&[("nameLocale", &["name"])]), Keyword::AnyOf(&[SchemaId(308), SchemaId(309), SchemaId(310), SchemaId(311), SchemaId(312), SchemaId(313)], None)] },
-        Schema { resource: 11, location: "/properties/bt", keywords: &[Keyword::Ref(SchemaId(314))] },
-        Schema { resource: 11, location: "/properties/scRecord", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 11, location: "/properties/scGuid", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_2)] },
-        Schema { resource: 11, location: "/properties/uexId", keywords: &[Keyword::Ref(SchemaId(315))] },
-        Schema { resource: 11, location: "/properties/locKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200), Keyword::Pattern(&PATTERN_10)] },
-        Schema { resource: 11, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 11, location: "/properties/nameLocale", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(35)] },
-        Schema { resource: 11, location: "/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 11, location: "/anyOf/0", keywords: &[Keyword::Required(&["bt"])] },
-        Schema { resource: 11, location: "/anyOf/1", keywords: &[Keyword::Required(&["scRecord"])] },
-        Schema { resource: 11, location: "/anyOf/2", keywords: &[Keyword::Required(&["scGuid"])] },
-        Schema { resource: 11, location: "/anyOf/3", keywords: &[Keyword::Required(&["uexId"])] },
-        Schema { resource: 11, location: "/anyOf/4", keywords: &[Keyword::Required(&["locKey"])] },
-        Schema { resource: 11, location: "/anyOf/5", keywords: &[Keyword::Required(&["name"])] },
-        Schema { resource: 11, location: "/$defs/catalogKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 11, location: "/$defs/uexId", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 11, location: "/$defs/catalogKind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("BLUEPRINT"), Literal::String("ITEM"), Literal::String("MATERIAL"), Literal::String("SHIP_TYPE")])] },
-        Schema { resource: 11, location: "/$defs/catalogEntry", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["bt", "name"]), Keyword::Properties(&[("bt", SchemaId(318)), ("name", SchemaId(319))])] },
-        Schema { resource: 11, location: "/$defs/catalogEntry/properties/bt", keywords: &[Keyword::Ref(SchemaId(314))] },
-        Schema { resource: 11, location: "/$defs/catalogEntry/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 11, location: "/$defs/keyedItemRef", keywords: &[Keyword::Required(&["bt"]), Keyword::Properties(&[("bt", SchemaId(322))]), Keyword::AllOf(&[SchemaId(321)])] },
-        Schema { resource: 11, location: "/$defs/keyedItemRef/allOf/0", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 11, location: "/$defs/keyedItemRef/properties/bt", keywords: &[Keyword::Ref(SchemaId(314))] },
-        Schema { resource: 12, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", SchemaId(324))])] },
-        Schema { resource: 12, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: SchemaId(325), from: 0 }] },
-        Schema { resource: 12, location: "/properties/items/items", keywords: &[Keyword::Ref(SchemaId(331))] },
-        Schema { resource: 13, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(328)), ("uex", SchemaId(327))]), Keyword::AnyOf(&[SchemaId(329), SchemaId(330)], None)] },
-        Schema { resource: 13, location: "/properties/uex", keywords: &[Keyword::Ref(SchemaId(335))] },
-        Schema { resource: 13, location: "/properties/name", keywords: &[Keyword::Ref(SchemaId(334))] },
-        Schema { resource: 13, location: "/anyOf/0", keywords: &[Keyword::Required(&["uex"])] },
-        Schema { resource: 13, location: "/anyOf/1", keywords: &[Keyword::Required(&["name"])] },
-        Schema { resource: 14, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(332)), ("uex", SchemaId(333))])] },
-        Schema { resource: 14, location: "/properties/name", keywords: &[Keyword::Ref(SchemaId(334))] },
-        Schema { resource: 14, location: "/properties/uex", keywords: &[Keyword::Ref(SchemaId(335))] },
-        Schema { resource: 14, location: "/$defs/locationName", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 14, location: "/$defs/locationLink", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", SchemaId(337)), ("kind", SchemaId(336))])] },
-        Schema { resource: 14, location: "/$defs/locationLink/properties/kind", keywords: &[Keyword::Ref(SchemaId(338))] },
-        Schema { resource: 14, location: "/$defs/locationLink/properties/id", keywords: &[Keyword::Ref(SchemaId(315))] },
-        Schema { resource: 14, location: "/$defs/locationLinkKind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("CITY"), Literal::String("SPACE_STATION")])] },
-        Schema { resource: 15, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["commodity", "type"]), Keyword::Properties(&[("buyable", SchemaId(346)), ("commodity", SchemaId(341)), ("harvestable", SchemaId(343)), ("mineral", SchemaId(342)), ("raw", SchemaId(344)), ("refined", SchemaId(345)), ("sellable", SchemaId(347)), ("type", SchemaId(340))])] },
-        Schema { resource: 15, location: "/properties/type", keywords: &[Keyword::Ref(SchemaId(348))] },
-        Schema { resource: 15, location: "/properties/commodity", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/properties/mineral", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/properties/harvestable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/properties/raw", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/properties/refined", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/properties/buyable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/properties/sellable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 15, location: "/$defs/materialType", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("RAW"), Literal::String("REFINED"), Literal::String("NO_REFINE")])] },
-        Schema { resource: 16, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items", "materials", "updatedAt"]), Keyword::Properties(&[("items", SchemaId(353)), ("materials", SchemaId(351)), ("reason", SchemaId(355)), ("updatedAt", SchemaId(350))]), Keyword::If { condition: SchemaId(356), then: Some(SchemaId(357)), otherwise: None }] },
-        Schema { resource: 16, location: "/properties/updatedAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 16, location: "/properties/materials", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: SchemaId(352), from: 0 }] },
-        Schema { resource: 16, location: "/properties/materials/items", keywords: &[Keyword::Ref(SchemaId(360))] },
-        Schema { resource: 16, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: SchemaId(354), from: 0 }] },
-        Schema { resource: 16, location: "/properties/items/items", keywords: &[Keyword::Ref(SchemaId(367))] },
-        Schema { resource: 16, location: "/properties/reason", keywords: &[Keyword::Ref(SchemaId(372))] },
-        Schema { resource: 16, location: "/if", keywords: &[Keyword::Required(&["reason"])] },
-        Schema { resource: 16, location: "/then", keywords: &[Keyword::Properties(&[("items", SchemaId(359)), ("materials", SchemaId(358))])] },
-        Schema { resource: 16, location: "/then/properties/materials", keywords: &[Keyword::MaxItems(0)] },
-        Schema { resource: 16, location: "/then/properties/items", keywords: &[Keyword::MaxItems(0)] },
-        Schema { resource: 16, location: "/$defs/materialDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["material", "minQuality", "openQuantity", "rawRefs", "source"]), Keyword::Properties(&[("material", SchemaId(361)), ("minQuality", SchemaId(364)), ("openQuantity", SchemaId(365)), ("rawRefs", SchemaId(362)), ("source", SchemaId(366))])] },
-        Schema { resource: 16, location: "/$defs/materialDemand/properties/material", keywords: &[Keyword::Ref(SchemaId(320))] },
-        Schema { resource: 16, location: "/$defs/materialDemand/properties/rawRefs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(20), Keyword::Items { schema: SchemaId(363), from: 0 }] },
-        Schema { resource: 16, location: "/$defs/materialDemand/properties/rawRefs/items", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 16, location: "/$defs/materialDemand/properties/minQuality", keywords: &[Keyword::Ref(SchemaId(527))] },
-        Schema { resource: 16, location: "/$defs/materialDemand/properties/openQuantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 16, location: "/$defs/materialDemand/properties/source", keywords: &[Keyword::Ref(SchemaId(371))] },
-        Schema { resource: 16, location: "/$defs/itemDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["craftableByMe", "item", "openQuantity"]), Keyword::Properties(&[("craftableByMe", SchemaId(370)), ("item", SchemaId(368)), ("openQuantity", SchemaId(369))])] },
-        Schema { resource: 16, location: "/$defs/itemDemand/properties/item", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 16, location: "/$defs/itemDemand/properties/openQuantity", keywords: &[Keyword::Ref(SchemaId(537))] },
-        Schema { resource: 16, location: "/$defs/itemDemand/properties/craftableByMe", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 16, location: "/$defs/demandSource", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("material-order"), Literal::String("item-order")])] },
-        Schema { resource: 16, location: "/$defs/demandReason", keywords: &[Keyword::AnyOf(&[SchemaId(373), SchemaId(374)], None)] },
-        Schema { resource: 16, location: "/$defs/demandReason/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("NOT_PERMITTED")])] },
-        Schema { resource: 16, location: "/$defs/demandReason/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_4)] },
-        Schema { resource: 17, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["free", "holder", "id", "jobOrders", "missions", "quantity", "version"]), Keyword::Properties(&[("free", SchemaId(385)), ("holder", SchemaId(378)), ("id", SchemaId(376)), ("jobOrders", SchemaId(381)), ("missions", SchemaId(383)), ("note", SchemaId(380)), ("quantity", SchemaId(379)), ("version", SchemaId(377))]), Keyword::If { condition: SchemaId(386), then: Some(SchemaId(389)), otherwise: None }] },
-        Schema { resource: 17, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(391))] },
-        Schema { resource: 17, location: "/properties/version", keywords: &[Keyword::Ref(SchemaId(392))] },
-        Schema { resource: 17, location: "/properties/holder", keywords: &[Keyword::Ref(SchemaId(396))] },
-        Schema { resource: 17, location: "/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 17, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: 17, location: "/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: SchemaId(382), from: 0 }] },
-        Schema { resource: 17, location: "/properties/jobOrders/items", keywords: &[Keyword::Ref(SchemaId(408))] },
-        Schema { resource: 17, location: "/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: SchemaId(384), from: 0 }] },
-        Schema { resource: 17, location: "/properties/missions/items", keywords: &[Keyword::Ref(SchemaId(413))] },
-        Schema { resource: 17, location: "/properties/free", keywords: &[Keyword::Ref(SchemaId(417))] },
-        Schema { resource: 17, location: "/if", keywords: &[Keyword::Required(&["holder"]), Keyword::Properties(&[("holder", SchemaId(387))])] },
-        Schema { resource: 17, location: "/if/properties/holder", keywords: &[Keyword::Required(&["withheld"]), Keyword::Properties(&[("withheld", SchemaId(388))])] },
-        Schema { resource: 17, location: "/if/properties/holder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: 17, location: "/then", keywords: &[Keyword::Not(SchemaId(390))] },
-        Schema { resource: 17, location: "/then/not", keywords: &[Keyword::Required(&["note"])] },
-        Schema { resource: 17, location: "/$defs/entryId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 17, location: "/$defs/entryVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 17, location: "/$defs/jobOrderId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 17, location: "/$defs/missionId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 17, location: "/$defs/holderRef", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 17, location: "/$defs/holder", keywords: &[Keyword::OneOf(&[SchemaId(397), SchemaId(398)], Some(&Choice { tag: "withheld", branches: &[(Literal::Bool(false), 0), (Literal::Bool(true), 1)] }))] },
-        Schema { resource: 17, location: "/$defs/holder/oneOf/0", keywords: &[Keyword::Ref(SchemaId(399))] },
-        Schema { resource: 17, location: "/$defs/holder/oneOf/1", keywords: &[Keyword::Ref(SchemaId(403))] },
-        Schema { resource: 17, location: "/$defs/namedHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "ref", "withheld"]), Keyword::Properties(&[("name", SchemaId(401)), ("ref", SchemaId(402)), ("withheld", SchemaId(400))])] },
-        Schema { resource: 17, location: "/$defs/namedHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(false))] },
-        Schema { resource: 17, location: "/$defs/namedHolder/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 17, location: "/$defs/namedHolder/properties/ref", keywords: &[Keyword::Ref(SchemaId(395))] },
-        Schema { resource: 17, location: "/$defs/withheldHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["withheld"]), Keyword::Properties(&[("withheld", SchemaId(404))]), Keyword::Not(SchemaId(405))] },
-        Schema { resource: 17, location: "/$defs/withheldHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: 17, location: "/$defs/withheldHolder/not", keywords: &[Keyword::AnyOf(&[SchemaId(406), SchemaId(407)], None)] },
-        Schema { resource: 17, location: "/$defs/withheldHolder/not/anyOf/0", keywords: &[Keyword::Required(&["name"])] },
-        Schema { resource: 17, location: "/$defs/withheldHolder/not/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
-        Schema { resource: 17, location: "/$defs/jobOrderEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["delivered", "id", "quantity"]), Keyword::Properties(&[("delivered", SchemaId(412)), ("id", SchemaId(409)), ("number", SchemaId(410)), ("quantity", SchemaId(411))])] },
-        Schema { resource: 17, location: "/$defs/jobOrderEarmark/properties/id", keywords: &[Keyword::Ref(SchemaId(393))] },
-        Schema { resource: 17, location: "/$defs/jobOrderEarmark/properties/number", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 17, location: "/$defs/jobOrderEarmark/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 17, location: "/$defs/jobOrderEarmark/properties/delivered", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 17, location: "/$defs/missionEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "quantity"]), Keyword::Properties(&[("id", SchemaId(414)), ("name", SchemaId(415)), ("quantity", SchemaId(416))])] },
-        Schema { resource: 17, location: "/$defs/missionEarmark/properties/id", keywords: &[Keyword::Ref(SchemaId(394))] },
-        Schema { resource: 17, location: "/$defs/missionEarmark/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 17, location: "/$defs/missionEarmark/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 17, location: "/$defs/earmarkSplit", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["jobOrders", "missions"]), Keyword::Properties(&[("jobOrders", SchemaId(418)), ("missions", SchemaId(419))])] },
-        Schema { resource: 17, location: "/$defs/earmarkSplit/properties/jobOrders", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 17, location: "/$defs/earmarkSplit/properties/missions", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 18, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["earmarked", "key", "unit"]), Keyword::Properties(&[("earmarked", SchemaId(424)), ("entries", SchemaId(425)), ("key", SchemaId(422)), ("unit", SchemaId(423))]), Keyword::AllOf(&[SchemaId(421)])] },
-        Schema { resource: 18, location: "/allOf/0", keywords: &[Keyword::Ref(SchemaId(658))] },
-        Schema { resource: 18, location: "/properties/key", keywords: &[Keyword::Ref(SchemaId(427))] },
-        Schema { resource: 18, location: "/properties/unit", keywords: &[Keyword::Ref(SchemaId(444))] },
-        Schema { resource: 18, location: "/properties/earmarked", keywords: &[Keyword::Ref(SchemaId(417))] },
-        Schema { resource: 18, location: "/properties/entries", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: SchemaId(426), from: 0 }] },
-        Schema { resource: 18, location: "/properties/entries/items", keywords: &[Keyword::Ref(SchemaId(375))] },
-        Schema { resource: 18, location: "/$defs/orgLotKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 19, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items", "unit"]), Keyword::Properties(&[("items", SchemaId(430)), ("unit", SchemaId(429))])] },
-        Schema { resource: 19, location: "/properties/unit", keywords: &[Keyword::Ref(SchemaId(444))] },
-        Schema { resource: 19, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: SchemaId(431), from: 0 }] },
-        Schema { resource: 19, location: "/properties/items/items", keywords: &[Keyword::Ref(SchemaId(432))] },
-        Schema { resource: 19, location: "/$defs/rosterMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "ref"]), Keyword::Properties(&[("name", SchemaId(434)), ("ref", SchemaId(433))])] },
-        Schema { resource: 19, location: "/$defs/rosterMember/properties/ref", keywords: &[Keyword::Ref(SchemaId(395))] },
-        Schema { resource: 19, location: "/$defs/rosterMember/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 20, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", SchemaId(436))])] },
-        Schema { resource: 20, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(437), from: 0 }] },
-        Schema { resource: 20, location: "/properties/items/items", keywords: &[Keyword::Ref(SchemaId(438))] },
-        Schema { resource: 21, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind", "name", "shorthand"]), Keyword::Properties(&[("id", SchemaId(439)), ("kind", SchemaId(442)), ("name", SchemaId(440)), ("shorthand", SchemaId(441))])] },
-        Schema { resource: 21, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 21, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 21, location: "/properties/shorthand", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(50)] },
-        Schema { resource: 21, location: "/properties/kind", keywords: &[Keyword::Ref(SchemaId(447))] },
-        Schema { resource: 21, location: "/$defs/unitId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 21, location: "/$defs/unitRef", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "name"]), Keyword::Properties(&[("id", SchemaId(445)), ("name", SchemaId(446))])] },
-        Schema { resource: 21, location: "/$defs/unitRef/properties/id", keywords: &[Keyword::Ref(SchemaId(443))] },
-        Schema { resource: 21, location: "/$defs/unitRef/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 21, location: "/$defs/orgUnitKind", keywords: &[Keyword::AnyOf(&[SchemaId(448), SchemaId(449)], None)] },
-        Schema { resource: 21, location: "/$defs/orgUnitKind/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SQUADRON"), Literal::String("SPECIAL_COMMAND"), Literal::String("BEREICH"), Literal::String("ORGANISATIONSLEITUNG")])] },
-        Schema { resource: 21, location: "/$defs/orgUnitKind/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_4)] },
-        Schema { resource: 22, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items", "nextCursor", "removed"]), Keyword::Properties(&[("hasMore", SchemaId(455)), ("items", SchemaId(451)), ("nextCursor", SchemaId(454)), ("removed", SchemaId(452))])] },
-        Schema { resource: 22, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000)] },
-        Schema { resource: 22, location: "/properties/removed", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: SchemaId(453), from: 0 }] },
-        Schema { resource: 22, location: "/properties/removed/items", keywords: &[Keyword::Ref(SchemaId(665))] },
-        Schema { resource: 22, location: "/properties/nextCursor", keywords: &[Keyword::Ref(SchemaId(456))] },
-        Schema { resource: 22, location: "/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 22, location: "/$defs/cursor", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_6)] },
-        Schema { resource: 22, location: "/$defs/attribution", keywords: &[Keyword::If { condition: SchemaId(458), then: Some(SchemaId(461)), otherwise: Some(SchemaId(463)) }] },
-        Schema { resource: 22, location: "/$defs/attribution/if", keywords: &[Keyword::Required(&["removedBy"]), Keyword::Properties(&[("removedBy", SchemaId(459))])] },
-        Schema { resource: 22, location: "/$defs/attribution/if/properties/removedBy", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", SchemaId(460))])] },
-        Schema { resource: 22, location: "/$defs/attribution/if/properties/removedBy/properties/channel", keywords: &[Keyword::Const(Literal::String("client"))] },
-        Schema { resource: 22, location: "/$defs/attribution/then", keywords: &[Keyword::Properties(&[("removedBy", SchemaId(462))])] },
-        Schema { resource: 22, location: "/$defs/attribution/then/properties/removedBy", keywords: &[Keyword::Required(&["clientId", "installationId"])] },
-        Schema { resource: 22, location: "/$defs/attribution/else", keywords: &[Keyword::If { condition: SchemaId(464), then: Some(SchemaId(467)), otherwise: None }] },
-        Schema { resource: 22, location: "/$defs/attribution/else/if", keywords: &[Keyword::Required(&["removedBy"]), Keyword::Properties(&[("removedBy", SchemaId(465))])] },
-        Schema { resource: 22, location: "/$defs/attribution/else/if/properties/removedBy", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", SchemaId(466))])] },
-        Schema { resource: 22, location: "/$defs/attribution/else/if/properties/removedBy/properties/channel", keywords: &[Keyword::Enum(&[Literal::String("web"), Literal::String("app"), Literal::String("system")])] },
-        Schema { resource: 22, location: "/$defs/attribution/else/then", keywords: &[Keyword::Properties(&[("removedBy", SchemaId(468))])] },
-        Schema { resource: 22, location: "/$defs/attribution/else/then/properties/removedBy", keywords: &[Keyword::Not(SchemaId(469))] },
-        Schema { resource: 22, location: "/$defs/attribution/else/then/properties/removedBy/not", keywords: &[Keyword::AnyOf(&[SchemaId(470), SchemaId(471)], None)] },
-        Schema { resource: 22, location: "/$defs/attribution/else/then/properties/removedBy/not/anyOf/0", keywords: &[Keyword::Required(&["clientId"])] },
-        Schema { resource: 22, location: "/$defs/attribution/else/then/properties/removedBy/not/anyOf/1", keywords: &[Keyword::Required(&["installationId"])] },
-        Schema { resource: 22, location: "/$defs/blueprintPage", keywords: &[Keyword::Properties(&[("items", SchemaId(474)), ("removed", SchemaId(476))]), Keyword::AllOf(&[SchemaId(473)])] },
-        Schema { resource: 22, location: "/$defs/blueprintPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(450))] },
-        Schema { resource: 22, location: "/$defs/blueprintPage/properties/items", keywords: &[Keyword::Items { schema: SchemaId(475), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/blueprintPage/properties/items/items", keywords: &[Keyword::Ref(SchemaId(56))] },
-        Schema { resource: 22, location: "/$defs/blueprintPage/properties/removed", keywords: &[Keyword::Items { schema: SchemaId(477), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/blueprintPage/properties/removed/items", keywords: &[Keyword::Ref(SchemaId(457))] },
-        Schema { resource: 22, location: "/$defs/stockPage", keywords: &[Keyword::Properties(&[("items", SchemaId(480)), ("removed", SchemaId(482))]), Keyword::AllOf(&[SchemaId(479)])] },
-        Schema { resource: 22, location: "/$defs/stockPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(450))] },
-        Schema { resource: 22, location: "/$defs/stockPage/properties/items", keywords: &[Keyword::Items { schema: SchemaId(481), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/stockPage/properties/items/items", keywords: &[Keyword::Ref(SchemaId(653))] },
-        Schema { resource: 22, location: "/$defs/stockPage/properties/removed", keywords: &[Keyword::Items { schema: SchemaId(483), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/stockPage/properties/removed/items", keywords: &[Keyword::Ref(SchemaId(457))] },
-        Schema { resource: 22, location: "/$defs/shipPage", keywords: &[Keyword::Properties(&[("items", SchemaId(486)), ("removed", SchemaId(488))]), Keyword::AllOf(&[SchemaId(485)])] },
-        Schema { resource: 22, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(450))] },
-        Schema { resource: 22, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: SchemaId(487), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(SchemaId(628))] },
-        Schema { resource: 22, location: "/$defs/shipPage/properties/removed", keywords: &[Keyword::Items { schema: SchemaId(489), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/shipPage/properties/removed/items", keywords: &[Keyword::Ref(SchemaId(457))] },
-        Schema { resource: 22, location: "/$defs/orgStockPage", keywords: &[Keyword::Required(&["units"]), Keyword::Properties(&[("items", SchemaId(492)), ("units", SchemaId(494))]), Keyword::AllOf(&[SchemaId(491)])] },
-        Schema { resource: 22, location: "/$defs/orgStockPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(450))] },
-        Schema { resource: 22, location: "/$defs/orgStockPage/properties/items", keywords: &[Keyword::Items { schema: SchemaId(493), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/orgStockPage/properties/items/items", keywords: &[Keyword::Ref(SchemaId(420))] },
-        Schema { resource: 22, location: "/$defs/orgStockPage/properties/units", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(495), from: 0 }] },
-        Schema { resource: 22, location: "/$defs/orgStockPage/properties/units/items", keywords: &[Keyword::Ref(SchemaId(438))] },
-        Schema { resource: 23, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code", "correlationId", "detail", "status", "title"]), Keyword::Properties(&[("code", SchemaId(498)), ("confirmationUrl", SchemaId(505)), ("correlationId", SchemaId(502)), ("detail", SchemaId(500)), ("errors", SchemaId(503)), ("instance", SchemaId(501)), ("retryAfterSeconds", SchemaId(506)), ("status", SchemaId(497)), ("title", SchemaId(499))]), Keyword::If { condition: SchemaId(507), then: Some(SchemaId(509)), otherwise: None }] },
-        Schema { resource: 23, location: "/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(400)), Keyword::Maximum(Number::int(599))] },
-        Schema { resource: 23, location: "/properties/code", keywords: &[Keyword::Ref(SchemaId(510))] },
-        Schema { resource: 23, location: "/properties/title", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(200)] },
-        Schema { resource: 23, location: "/properties/detail", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: 23, location: "/properties/instance", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
-        Schema { resource: 23, location: "/properties/correlationId", keywords: &[Keyword::Ref(SchemaId(520))] },
-        Schema { resource: 23, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: SchemaId(504), from: 0 }] },
-        Schema { resource: 23, location: "/properties/errors/items", keywords: &[Keyword::Ref(SchemaId(513))] },
-        Schema { resource: 23, location: "/properties/confirmationUrl", keywords: &[Keyword::Ref(SchemaId(521))] },
-        Schema { resource: 23, location: "/properties/retryAfterSeconds", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 23, location: "/if", keywords: &[Keyword::Required(&["code"]), Keyword::Properties(&[("code", SchemaId(508))])] },
-        Schema { resource: 23, location: "/if/properties/code", keywords: &[Keyword::Const(Literal::String("MASS_CHANGE_CONFIRMATION_REQUIRED"))] },
-        Schema { resource: 23, location: "/then", keywords: &[Keyword::Required(&["confirmationUrl"])] },
-        Schema { resource: 23, location: "/$defs/problemCode", keywords: &[Keyword::AnyOf(&[SchemaId(511), SchemaId(512)], None)] },
-        Schema { resource: 23, location: "/$defs/problemCode/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNAUTHENTICATED"), Literal::String("DPOP_REQUIRED"), Literal::String("DPOP_INVALID"), Literal::String("DPOP_PROOF_LIMIT"), Literal::String("SERVICE_UNAVAILABLE"), Literal::String("SCOPE_MISSING"), Literal::String("CLIENT_REVOKED"), Literal::String("INSTALLATION_REVOKED"), Literal::String("CLIENT_NOT_ALLOWED"), Literal::String("CLIENT_SUSPENDED"), Literal::String("CLIENT_VERSION_UNSUPPORTED"), Literal::String("TERMS_NOT_ACCEPTED"), Literal::String("PENDING_APPROVAL"), Literal::String("NO_ROLE"), Literal::String("ACTING_MEMBER_REFUSED"), Literal::String("NOT_PERMITTED"), Literal::String("SCHEMA_INVALID"), Literal::String("IDEMPOTENCY_KEY_MISSING"), Literal::String("IDEMPOTENCY_KEY_REUSED"), Literal::String("IDEMPOTENCY_IN_PROGRESS"), Literal::String("VERSION_CONFLICT"), Literal::String("MASS_CHANGE_CONFIRMATION_REQUIRED"), Literal::String("CURSOR_EXPIRED"), Literal::String("NOT_FOUND"), Literal::String("UNSUPPORTED_MEDIA_TYPE"), Literal::String("PAYLOAD_TOO_LARGE"), Literal::String("BATCH_TOO_LARGE"), Literal::String("RATE_LIMITED"), Literal::String("QUOTA_EXCEEDED"), Literal::String("EXCHANGE_BUDGET_EXHAUSTED"), Literal::String("RELAY_BUSY"), Literal::String("BACKEND_RELAY_FAILED"), Literal::String("INTERNAL_ERROR"), Literal::String("EXCHANGE_DISABLED"), Literal::String("REGISTRY_UNAVAILABLE")])] },
-        Schema { resource: 23, location: "/$defs/problemCode/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_4)] },
-        Schema { resource: 23, location: "/$defs/problemError", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pointer"]), Keyword::Properties(&[("keyword", SchemaId(515)), ("message", SchemaId(516)), ("pointer", SchemaId(514))]), Keyword::AnyOf(&[SchemaId(517), SchemaId(518)], None)] },
-        Schema { resource: 23, location: "/$defs/problemError/properties/pointer", keywords: &[Keyword::Ref(SchemaId(519))] },
-        Schema { resource: 23, location: "/$defs/problemError/properties/keyword", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
-        Schema { resource: 23, location: "/$defs/problemError/properties/message", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(500)] },
-        Schema { resource: 23, location: "/$defs/problemError/anyOf/0", keywords: &[Keyword::Required(&["keyword"])] },
-        Schema { resource: 23, location: "/$defs/problemError/anyOf/1", keywords: &[Keyword::Required(&["message"])] },
-        Schema { resource: 23, location: "/$defs/jsonPointer", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(200), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 23, location: "/$defs/correlationId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_5)] },
-        Schema { resource: 23, location: "/$defs/confirmationUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048), Keyword::Pattern(&PATTERN_16)] },
-        Schema { resource: 24, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["source"]), Keyword::Properties(&[("observedAt", SchemaId(524)), ("source", SchemaId(523))])] },
-        Schema { resource: 24, location: "/properties/source", keywords: &[Keyword::Ref(SchemaId(525))] },
-        Schema { resource: 24, location: "/properties/observedAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 24, location: "/$defs/provenanceSource", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("log"), Literal::String("manual"), Literal::String("import"), Literal::String("default"), Literal::String("other")])] },
-        Schema { resource: 24, location: "/$defs/timestamp", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_3)] },
-        Schema { resource: 25, location: "", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000))] },
-        Schema { resource: 26, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "unit"]), Keyword::Properties(&[("amount", SchemaId(529)), ("unit", SchemaId(530))]), Keyword::If { condition: SchemaId(531), then: Some(SchemaId(533)), otherwise: None }] },
-        Schema { resource: 26, location: "/properties/amount", keywords: &[Keyword::Ref(SchemaId(535))] },
-        Schema { resource: 26, location: "/properties/unit", keywords: &[Keyword::Ref(SchemaId(536))] },
-        Schema { resource: 26, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", SchemaId(532))])] },
-        Schema { resource: 26, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
-        Schema { resource: 26, location: "/then", keywords: &[Keyword::Properties(&[("amount", SchemaId(534))])] },
-        Schema { resource: 26, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
-        Schema { resource: 26, location: "/$defs/quantityAmount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000))] },
-        Schema { resource: 26, location: "/$defs/quantityUnit", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
-        Schema { resource: 26, location: "/$defs/pieceQuantity", keywords: &[Keyword::Properties(&[("unit", SchemaId(539))]), Keyword::AllOf(&[SchemaId(538)])] },
-        Schema { resource: 26, location: "/$defs/pieceQuantity/allOf/0", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 26, location: "/$defs/pieceQuantity/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
-        Schema { resource: 27, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["orders", "schemaVersion"]), Keyword::Properties(&[("clientLanguage", SchemaId(547)), ("generatedAt", SchemaId(548)), ("model", SchemaId(546)), ("orders", SchemaId(542)), ("schemaVersion", SchemaId(541)), ("tool", SchemaId(544)), ("toolVersion", SchemaId(545))])] },
-        Schema { resource: 27, location: "/properties/schemaVersion", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 27, location: "/properties/orders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5), Keyword::Items { schema: SchemaId(543), from: 0 }] },
-        Schema { resource: 27, location: "/properties/orders/items", keywords: &[Keyword::Ref(SchemaId(549))] },
-        Schema { resource: 27, location: "/properties/tool", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(100)] },
-        Schema { resource: 27, location: "/properties/toolVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(50)] },
-        Schema { resource: 27, location: "/properties/model", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(100)] },
-        Schema { resource: 27, location: "/properties/clientLanguage", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16)] },
-        Schema { resource: 27, location: "/properties/generatedAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["goods", "panelType", "sourceImages"]), Keyword::Properties(&[("durationMinutes", SchemaId(555)), ("expenses", SchemaId(556)), ("goods", SchemaId(551)), ("layoutConfidence", SchemaId(557)), ("panelType", SchemaId(550)), ("quoted", SchemaId(558)), ("rawInManifestTotal", SchemaId(559)), ("rawLocationName", SchemaId(561)), ("rawMethodName", SchemaId(562)), ("rawToRefineTotal", SchemaId(560)), ("sourceImages", SchemaId(553)), ("totalYieldScu", SchemaId(563))])] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/panelType", keywords: &[Keyword::Ref(SchemaId(564))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/goods", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(100), Keyword::Items { schema: SchemaId(552), from: 0 }] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/goods/items", keywords: &[Keyword::Ref(SchemaId(567))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/sourceImages", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(50), Keyword::Items { schema: SchemaId(554), from: 0 }] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/sourceImages/items", keywords: &[Keyword::Ref(SchemaId(576))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/durationMinutes", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/expenses", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/layoutConfidence", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/quoted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/rawInManifestTotal", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/rawToRefineTotal", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/rawLocationName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/rawMethodName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
-        Schema { resource: 27, location: "/$defs/refineryOrder/properties/totalYieldScu", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/panelType", keywords: &[Keyword::AnyOf(&[SchemaId(565), SchemaId(566)], None)] },
-        Schema { resource: 27, location: "/$defs/panelType/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SETUP")])] },
-        Schema { resource: 27, location: "/$defs/panelType/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32)] },
-        Schema { resource: 27, location: "/$defs/refineryGood", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["inputQuantity", "rawMaterialName", "refine"]), Keyword::Properties(&[("confidence", SchemaId(574)), ("inputQuantity", SchemaId(568)), ("outputQuantity", SchemaId(571)), ("quality", SchemaId(572)), ("rawMaterialName", SchemaId(569)), ("refine", SchemaId(570)), ("rowIndex", SchemaId(573)), ("sourceImage", SchemaId(575))])] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/inputQuantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/rawMaterialName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/refine", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/outputQuantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/quality", keywords: &[Keyword::Ref(SchemaId(527))] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/rowIndex", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/confidence", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1))] },
-        Schema { resource: 27, location: "/$defs/refineryGood/properties/sourceImage", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
-        Schema { resource: 27, location: "/$defs/sourceImage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("capturedAt", SchemaId(578)), ("cropMode", SchemaId(579)), ("height", SchemaId(581)), ("name", SchemaId(577)), ("width", SchemaId(580))])] },
-        Schema { resource: 27, location: "/$defs/sourceImage/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
-        Schema { resource: 27, location: "/$defs/sourceImage/properties/capturedAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 27, location: "/$defs/sourceImage/properties/cropMode", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(32)] },
-        Schema { resource: 27, location: "/$defs/sourceImage/properties/width", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 27, location: "/$defs/sourceImage/properties/height", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 28, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "refs"]), Keyword::Properties(&[("kind", SchemaId(583)), ("refs", SchemaId(584))])] },
-        Schema { resource: 28, location: "/properties/kind", keywords: &[Keyword::Ref(SchemaId(316))] },
-        Schema { resource: 28, location: "/properties/refs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: SchemaId(585), from: 0 }] },
-        Schema { resource: 28, location: "/properties/refs/items", keywords: &[Keyword::Ref(SchemaId(299))] },
-        Schema { resource: 29, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["results", "warnings"]), Keyword::Properties(&[("results", SchemaId(587)), ("warnings", SchemaId(589))])] },
-        Schema { resource: 29, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: SchemaId(588), from: 0 }] },
-        Schema { resource: 29, location: "/properties/results/items", keywords: &[Keyword::Ref(SchemaId(591))] },
-        Schema { resource: 29, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: SchemaId(590), from: 0 }] },
-        Schema { resource: 29, location: "/properties/warnings/items", keywords: &[Keyword::Ref(SchemaId(93))] },
-        Schema { resource: 29, location: "/$defs/resolveResult", keywords: &[Keyword::OneOf(&[SchemaId(592), SchemaId(593), SchemaId(594)], Some(&Choice { tag: "status", branches: &[(Literal::String("resolved"), 0), (Literal::String("ambiguous"), 1), (Literal::String("unmatched"), 2)] }))] },
-        Schema { resource: 29, location: "/$defs/resolveResult/oneOf/0", keywords: &[Keyword::Ref(SchemaId(595))] },
-        Schema { resource: 29, location: "/$defs/resolveResult/oneOf/1", keywords: &[Keyword::Ref(SchemaId(599))] },
-        Schema { resource: 29, location: "/$defs/resolveResult/oneOf/2", keywords: &[Keyword::Ref(SchemaId(604))] },
-        Schema { resource: 29, location: "/$defs/resolvedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "ref", "status"]), Keyword::Properties(&[("index", SchemaId(596)), ("ref", SchemaId(598)), ("status", SchemaId(597))])] },
-        Schema { resource: 29, location: "/$defs/resolvedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
-        Schema { resource: 29, location: "/$defs/resolvedResult/properties/status", keywords: &[Keyword::Const(Literal::String("resolved"))] },
-        Schema { resource: 29, location: "/$defs/resolvedResult/properties/ref", keywords: &[Keyword::Ref(SchemaId(317))] },
-        Schema { resource: 29, location: "/$defs/ambiguousResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["candidates", "index", "status"]), Keyword::Properties(&[("candidates", SchemaId(602)), ("index", SchemaId(600)), ("status", SchemaId(601))])] },
-        Schema { resource: 29, location: "/$defs/ambiguousResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
-        Schema { resource: 29, location: "/$defs/ambiguousResult/properties/status", keywords: &[Keyword::Const(Literal::String("ambiguous"))] },
-        Schema { resource: 29, location: "/$defs/ambiguousResult/properties/candidates", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(10), Keyword::Items { schema: SchemaId(603), from: 0 }] },
-        Schema { resource: 29, location: "/$defs/ambiguousResult/properties/candidates/items", keywords: &[Keyword::Ref(SchemaId(317))] },
-        Schema { resource: 29, location: "/$defs/unmatchedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "status"]), Keyword::Properties(&[("index", SchemaId(605)), ("status", SchemaId(606))])] },
-        Schema { resource: 29, location: "/$defs/unmatchedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
-        Schema { resource: 29, location: "/$defs/unmatchedResult/properties/status", keywords: &[Keyword::Const(Literal::String("unmatched"))] },
-        Schema { resource: 30, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["apiVersion", "capabilities", "deprecations", "docsUrl", "limits", "minClientVersion"]), Keyword::Properties(&[("apiVersion", SchemaId(608)), ("capabilities", SchemaId(609)), ("deprecations", SchemaId(613)), ("docsUrl", SchemaId(615)), ("installationId", SchemaId(611)), ("limits", SchemaId(612)), ("minClientVersion", SchemaId(616))])] },
-        Schema { resource: 30, location: "/properties/apiVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_1)] },
-        Schema { resource: 30, location: "/properties/capabilities", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(610), from: 0 }] },
-        Schema { resource: 30, location: "/properties/capabilities/items", keywords: &[Keyword::Ref(SchemaId(617))] },
-        Schema { resource: 30, location: "/properties/installationId", keywords: &[Keyword::Ref(SchemaId(298))] },
-        Schema { resource: 30, location: "/properties/limits", keywords: &[Keyword::Ref(SchemaId(620))] },
-        Schema { resource: 30, location: "/properties/deprecations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SchemaId(614), from: 0 }] },
-        Schema { resource: 30, location: "/properties/deprecations/items", keywords: &[Keyword::Ref(SchemaId(624))] },
-        Schema { resource: 30, location: "/properties/docsUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
-        Schema { resource: 30, location: "/properties/minClientVersion", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1), Keyword::MaxLength(64)] },
-        Schema { resource: 30, location: "/$defs/exchangeScope", keywords: &[Keyword::AnyOf(&[SchemaId(618), SchemaId(619)], None)] },
-        Schema { resource: 30, location: "/$defs/exchangeScope/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("exchange.connect"), Literal::String("exchange.blueprints.read"), Literal::String("exchange.blueprints.write"), Literal::String("exchange.stock.read"), Literal::String("exchange.stock.write"), Literal::String("exchange.hangar.read"), Literal::String("exchange.hangar.write"), Literal::String("exchange.orgunits.read"), Literal::String("exchange.orgstock.read"), Literal::String("exchange.orgstock.write"), Literal::String("exchange.orgstock.details"), Literal::String("exchange.demand.read"), Literal::String("exchange.drafts.blueprints"), Literal::String("exchange.drafts.refinery")])] },
-        Schema { resource: 30, location: "/$defs/exchangeScope/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(10), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_15)] },
-        Schema { resource: 30, location: "/$defs/serviceLimits", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["batchMaxOps"]), Keyword::Properties(&[("batchMaxOps", SchemaId(621)), ("requestsPerMinute", SchemaId(622)), ("writesPerDay", SchemaId(623))])] },
-        Schema { resource: 30, location: "/$defs/serviceLimits/properties/batchMaxOps", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(500))] },
-        Schema { resource: 30, location: "/$defs/serviceLimits/properties/requestsPerMinute", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1200))] },
-        Schema { resource: 30, location: "/$defs/serviceLimits/properties/writesPerDay", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(5000))] },
-        Schema { resource: 30, location: "/$defs/deprecation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["feature"]), Keyword::Properties(&[("feature", SchemaId(625)), ("link", SchemaId(627)), ("sunset", SchemaId(626))])] },
-        Schema { resource: 30, location: "/$defs/deprecation/properties/feature", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: 30, location: "/$defs/deprecation/properties/sunset", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 30, location: "/$defs/deprecation/properties/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
-        Schema { resource: 31, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["fitted", "insurance", "orgUnitVersion", "shipId", "shipType", "version"]), Keyword::Properties(&[("extensions", SchemaId(639)), ("externalId", SchemaId(630)), ("fitted", SchemaId(636)), ("insurance", SchemaId(634)), ("location", SchemaId(635)), ("name", SchemaId(633)), ("orgUnit", SchemaId(637)), ("orgUnitVersion", SchemaId(638)), ("shipId", SchemaId(629)), ("shipType", SchemaId(632)), ("version", SchemaId(631))])] },
-        Schema { resource: 31, location: "/properties/shipId", keywords: &[Keyword::Ref(SchemaId(640))] },
-        Schema { resource: 31, location: "/properties/externalId", keywords: &[Keyword::Ref(SchemaId(641))] },
-        Schema { resource: 31, location: "/properties/version", keywords: &[Keyword::Ref(SchemaId(643))] },
-        Schema { resource: 31, location: "/properties/shipType", keywords: &[Keyword::Ref(SchemaId(317))] },
-        Schema { resource: 31, location: "/properties/name", keywords: &[Keyword::Ref(SchemaId(642))] },
-        Schema { resource: 31, location: "/properties/insurance", keywords: &[Keyword::Ref(SchemaId(645))] },
-        Schema { resource: 31, location: "/properties/location", keywords: &[Keyword::Ref(SchemaId(331))] },
-        Schema { resource: 31, location: "/properties/fitted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 31, location: "/properties/orgUnit", keywords: &[Keyword::Ref(SchemaId(438))] },
-        Schema { resource: 31, location: "/properties/orgUnitVersion", keywords: &[Keyword::Ref(SchemaId(644))] },
-        Schema { resource: 31, location: "/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 31, location: "/$defs/shipId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 31, location: "/$defs/externalId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 31, location: "/$defs/shipName", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(255)] },
-        Schema { resource: 31, location: "/$defs/shipVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 31, location: "/$defs/orgUnitVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 31, location: "/$defs/insurance", keywords: &[Keyword::OneOf(&[SchemaId(646), SchemaId(647)], Some(&Choice { tag: "kind", branches: &[(Literal::String("LTI"), 0), (Literal::String("MONTHS"), 1)] }))] },
-        Schema { resource: 31, location: "/$defs/insurance/oneOf/0", keywords: &[Keyword::Ref(SchemaId(648))] },
-        Schema { resource: 31, location: "/$defs/insurance/oneOf/1", keywords: &[Keyword::Ref(SchemaId(650))] },
-        Schema { resource: 31, location: "/$defs/lifetimeInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(649))])] },
-        Schema { resource: 31, location: "/$defs/lifetimeInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("LTI"))] },
-        Schema { resource: 31, location: "/$defs/monthlyInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "months"]), Keyword::Properties(&[("kind", SchemaId(651)), ("months", SchemaId(652))])] },
-        Schema { resource: 31, location: "/$defs/monthlyInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
-        Schema { resource: 31, location: "/$defs/monthlyInsurance/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(120))] },
-        Schema { resource: 32, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key"]), Keyword::Properties(&[("extensions", SchemaId(656)), ("key", SchemaId(655))]), Keyword::AllOf(&[SchemaId(654)])] },
-        Schema { resource: 32, location: "/allOf/0", keywords: &[Keyword::Ref(SchemaId(658))] },
-        Schema { resource: 32, location: "/properties/key", keywords: &[Keyword::Ref(SchemaId(657))] },
-        Schema { resource: 32, location: "/properties/extensions", keywords: &[Keyword::Ref(SchemaId(284))] },
-        Schema { resource: 32, location: "/$defs/lotKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 32, location: "/$defs/lotContent", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["location", "material", "quality", "quantity", "stolen"]), Keyword::Properties(&[("location", SchemaId(661)), ("material", SchemaId(659)), ("materialKind", SchemaId(660)), ("quality", SchemaId(662)), ("quantity", SchemaId(664)), ("stolen", SchemaId(663))])] },
-        Schema { resource: 32, location: "/$defs/lotContent/properties/material", keywords: &[Keyword::Ref(SchemaId(317))] },
-        Schema { resource: 32, location: "/$defs/lotContent/properties/materialKind", keywords: &[Keyword::Ref(SchemaId(339))] },
-        Schema { resource: 32, location: "/$defs/lotContent/properties/location", keywords: &[Keyword::Ref(SchemaId(331))] },
-        Schema { resource: 32, location: "/$defs/lotContent/properties/quality", keywords: &[Keyword::Ref(SchemaId(527))] },
-        Schema { resource: 32, location: "/$defs/lotContent/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 32, location: "/$defs/lotContent/properties/quantity", keywords: &[Keyword::Ref(SchemaId(528))] },
-        Schema { resource: 33, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key", "removedAt", "removedBy"]), Keyword::Properties(&[("key", SchemaId(666)), ("removedAt", SchemaId(667)), ("removedBy", SchemaId(668))])] },
-        Schema { resource: 33, location: "/properties/key", keywords: &[Keyword::Ref(SchemaId(669))] },
-        Schema { resource: 33, location: "/properties/removedAt", keywords: &[Keyword::Ref(SchemaId(526))] },
-        Schema { resource: 33, location: "/properties/removedBy", keywords: &[Keyword::Ref(SchemaId(670))] },
-        Schema { resource: 33, location: "/$defs/tombstoneKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
-        Schema { resource: 33, location: "/$defs/removedBy", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", SchemaId(671)), ("clientId", SchemaId(672)), ("installationId", SchemaId(673))]), Keyword::If { condition: SchemaId(674), then: Some(SchemaId(676)), otherwise: None }] },
-        Schema { resource: 33, location: "/$defs/removedBy/properties/channel", keywords: &[Keyword::Ref(SchemaId(677))] },
-        Schema { resource: 33, location: "/$defs/removedBy/properties/clientId", keywords: &[Keyword::Ref(SchemaId(680))] },
-        Schema { resource: 33, location: "/$defs/removedBy/properties/installationId", keywords: &[Keyword::Ref(SchemaId(298))] },
-        Schema { resource: 33, location: "/$defs/removedBy/if", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", SchemaId(675))])] },
-        Schema { resource: 33, location: "/$defs/removedBy/if/properties/channel", keywords: &[Keyword::Const(Literal::String("client"))] },
-        Schema { resource: 33, location: "/$defs/removedBy/then", keywords: &[Keyword::Required(&["clientId"])] },
-        Schema { resource: 33, location: "/$defs/removalChannel", keywords: &[Keyword::AnyOf(&[SchemaId(678), SchemaId(679)], None)] },
-        Schema { resource: 33, location: "/$defs/removalChannel/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("web"), Literal::String("app"), Literal::String("client"), Literal::String("system")])] },
-        Schema { resource: 33, location: "/$defs/removalChannel/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32), Keyword::Pattern(&PATTERN_14)] },
-        Schema { resource: 33, location: "/$defs/clientId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SERVICE_DOCUMENT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INSTALLATION_DEFS_LABELLED_INSTALLATION)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INSTALLATION)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(ACCOUNT_CHECK_REQUEST)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ACCOUNT_CHECK_RESPONSE)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(RESOLVE_REQUEST)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(RESOLVE_RESPONSE)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_CATALOG_LOCATIONS_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(LOCATION_LIST)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_BLUEPRINT_PAGE)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_STOCK_PAGE)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_STOCK_CHANGE_SET)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_SHIP_PAGE)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SHIP_CHANGE_SET)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_UNITS_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ORG_UNIT_LIST)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_ORG_STOCK_PAGE)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_MEMBERS_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ORG_STOCK_MEMBERS)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_DEMAND_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ORG_DEMAND)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(BLUEPRINT_DRAFT)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(DRAFT_RESULT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(REFINERY_DRAFT)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(DRAFT_RESULT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_OPENAPI_JSON_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1openapi.json/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
+        // OPENAPI_PATHS_EXCHANGE_V1_SCHEMAS_NAME_SCHEMA_JSON_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1schemas~1{name}.schema.json/get/responses/200/content/application~1schema+json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
+        // OPENAPI_PARAMETERS_CURSOR
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/Cursor/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_PARAMETERS_LIMIT
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/Limit/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1000))] },
+        // OPENAPI_PARAMETERS_UNIT
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/Unit/schema", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        // OPENAPI_PARAMETERS_SCHEMA_NAME
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/SchemaName/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_8CFD8337)] },
+        // OPENAPI_PARAMETERS_DPOP
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/DPoP/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(4096)] },
+        // OPENAPI_PARAMETERS_IDEMPOTENCY_KEY
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/IdempotencyKey/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_EF45FE33)] },
+        // OPENAPI_PARAMETERS_IF_NONE_MATCH
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/IfNoneMatch/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_PARAMETERS_CORRELATION_ID
+        Schema { resource: IN_OPENAPI, location: "/components/parameters/CorrelationId/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_HEADERS_DATE
+        Schema { resource: IN_OPENAPI, location: "/components/headers/Date/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_HEADERS_DPOP_NONCE
+        Schema { resource: IN_OPENAPI, location: "/components/headers/DpopNonce/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(256)] },
+        // OPENAPI_HEADERS_CORRELATION_ID
+        Schema { resource: IN_OPENAPI, location: "/components/headers/CorrelationId/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_4F591544)] },
+        // OPENAPI_HEADERS_RATE_LIMIT_POLICY
+        Schema { resource: IN_OPENAPI, location: "/components/headers/RateLimitPolicy/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_HEADERS_RATE_LIMIT
+        Schema { resource: IN_OPENAPI, location: "/components/headers/RateLimit/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_HEADERS_IDEMPOTENCY_REPLAYED
+        Schema { resource: IN_OPENAPI, location: "/components/headers/IdempotencyReplayed/schema", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // OPENAPI_HEADERS_RETRY_AFTER
+        Schema { resource: IN_OPENAPI, location: "/components/headers/RetryAfter/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        // OPENAPI_HEADERS_WWW_AUTHENTICATE
+        Schema { resource: IN_OPENAPI, location: "/components/headers/WwwAuthenticate/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_HEADERS_E_TAG
+        Schema { resource: IN_OPENAPI, location: "/components/headers/ETag/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_HEADERS_CACHE_CONTROL
+        Schema { resource: IN_OPENAPI, location: "/components/headers/CacheControl/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_RESPONSES_PROBLEM
+        Schema { resource: IN_OPENAPI, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(PROBLEM)] },
+        // ACCOUNT_CHECK_REQUEST
+        Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["handle"]), Keyword::Properties(&[("handle", ACCOUNT_CHECK_REQUEST.plus(1))])] },
+        Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "/properties/handle", keywords: &[Keyword::Ref(ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE)] },
+        // ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE
+        Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "/$defs/accountHandle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(60), Keyword::Pattern(&PATTERN_2F959EB5)] },
+        // ACCOUNT_CHECK_RESPONSE
+        Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["result"]), Keyword::Properties(&[("result", ACCOUNT_CHECK_RESPONSE.plus(1))])] },
+        Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "/properties/result", keywords: &[Keyword::Ref(ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT)] },
+        // ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT
+        Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "/$defs/accountCheckResult", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("match"), Literal::String("mismatch"), Literal::String("unknown")])] },
+        // BLUEPRINT_DRAFT
+        Schema { resource: IN_BLUEPRINT_DRAFT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["formatVersion"]), Keyword::AllOf(&[BLUEPRINT_DRAFT.plus(1)])] },
+        Schema { resource: IN_BLUEPRINT_DRAFT, location: "/allOf/0", keywords: &[Keyword::Ref(ENVELOPE)] },
+        // BLUEPRINT
+        Schema { resource: IN_BLUEPRINT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["isDefault", "key", "ref"]), Keyword::Properties(&[("acquiredAt", BLUEPRINT.plus(3)), ("extensions", BLUEPRINT.plus(7)), ("isDefault", BLUEPRINT.plus(5)), ("key", BLUEPRINT.plus(1)), ("note", BLUEPRINT.plus(6)), ("provenance", BLUEPRINT.plus(4)), ("ref", BLUEPRINT.plus(2))])] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/key", keywords: &[Keyword::Ref(BLUEPRINT_DEFS_BLUEPRINT_KEY)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/ref", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/acquiredAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/provenance", keywords: &[Keyword::Ref(PROVENANCE)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/isDefault", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        // BLUEPRINT_DEFS_BLUEPRINT_KEY
+        Schema { resource: IN_BLUEPRINT, location: "/$defs/blueprintKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // CHANGE_RESULT
+        Schema { resource: IN_CHANGE_RESULT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["applied", "dryRun", "notApplied", "results", "unchanged", "warnings"]), Keyword::Properties(&[("applied", CHANGE_RESULT.plus(2)), ("cursor", CHANGE_RESULT.plus(12)), ("detachedFromMissions", CHANGE_RESULT.plus(9)), ("dryRun", CHANGE_RESULT.plus(1)), ("notApplied", CHANGE_RESULT.plus(4)), ("offersReduced", CHANGE_RESULT.plus(10)), ("offersRemoved", CHANGE_RESULT.plus(11)), ("results", CHANGE_RESULT.plus(5)), ("unchanged", CHANGE_RESULT.plus(3)), ("warnings", CHANGE_RESULT.plus(7))])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/applied", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/unchanged", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/notApplied", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(500), Keyword::Items { schema: CHANGE_RESULT.plus(6), from: 0 }] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/results/items", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_OP_OUTCOME)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: CHANGE_RESULT.plus(8), from: 0 }] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/warnings/items", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_WARNING)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/detachedFromMissions", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/offersReduced", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/offersRemoved", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/cursor", keywords: &[Keyword::Ref(PAGE_DEFS_CURSOR)] },
+        // CHANGE_RESULT_DEFS_OP_OUTCOME
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "result"]), Keyword::Properties(&[("index", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(1)), ("opId", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(2)), ("reason", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(4)), ("result", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(3))]), Keyword::If { condition: CHANGE_RESULT_DEFS_OP_OUTCOME.plus(5), then: Some(CHANGE_RESULT_DEFS_OP_OUTCOME.plus(7)), otherwise: None }] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/opId", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_OP_ID)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/result", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_OP_RESULT)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/reason", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_OP_REASON)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/if", keywords: &[Keyword::Required(&["result"]), Keyword::Properties(&[("result", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(6))])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/if/properties/result", keywords: &[Keyword::Const(Literal::String("unchanged"))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/then", keywords: &[Keyword::Not(CHANGE_RESULT_DEFS_OP_OUTCOME.plus(8))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/then/not", keywords: &[Keyword::Required(&["reason"])] },
+        // CHANGE_RESULT_DEFS_OP_RESULT
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opResult", keywords: &[Keyword::AnyOf(&[CHANGE_RESULT_DEFS_OP_RESULT.plus(1), CHANGE_RESULT_DEFS_OP_RESULT.plus(2)], None)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opResult/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("unchanged"), Literal::String("unmatched"), Literal::String("ambiguous"), Literal::String("rejected")])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opResult/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32), Keyword::Pattern(&PATTERN_AAEDFC6B)] },
+        // CHANGE_RESULT_DEFS_OP_REASON
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opReason", keywords: &[Keyword::AnyOf(&[CHANGE_RESULT_DEFS_OP_REASON.plus(1), CHANGE_RESULT_DEFS_OP_REASON.plus(2)], None)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opReason/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNMATCHED"), Literal::String("AMBIGUOUS"), Literal::String("DEFAULT_NOT_REMOVABLE"), Literal::String("REMOVED_ELSEWHERE"), Literal::String("LOCATION_UNKNOWN"), Literal::String("UNIT_MISMATCH"), Literal::String("STOLEN_MARKING_DISABLED"), Literal::String("VERSION_CONFLICT"), Literal::String("STOCK_EARMARKED"), Literal::String("LINK_TARGET_TAKEN"), Literal::String("ORG_UNIT_NOT_ALLOWED"), Literal::String("ORG_UNIT_VERSION_CONFLICT"), Literal::String("NOT_PERMITTED"), Literal::String("HOLDER_UNKNOWN"), Literal::String("INSUFFICIENT_STOCK"), Literal::String("STOCK_OFFERED"), Literal::String("OVER_ALLOCATION"), Literal::String("EARMARK_TARGET_INVALID")])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opReason/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
+        // CHANGE_RESULT_DEFS_WARNING
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code", "pointer"]), Keyword::Properties(&[("code", CHANGE_RESULT_DEFS_WARNING.plus(2)), ("pointer", CHANGE_RESULT_DEFS_WARNING.plus(1))])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning/properties/pointer", keywords: &[Keyword::Ref(PROBLEM_DEFS_JSON_POINTER)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning/properties/code", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_WARNING_CODE)] },
+        // CHANGE_RESULT_DEFS_WARNING_CODE
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warningCode", keywords: &[Keyword::AnyOf(&[CHANGE_RESULT_DEFS_WARNING_CODE.plus(1), CHANGE_RESULT_DEFS_WARNING_CODE.plus(2)], None)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warningCode/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNKNOWN_FIELD"), Literal::String("LOC_KEY_UNRESOLVED")])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warningCode/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
+        // CHANGE_SET
+        Schema { resource: IN_CHANGE_SET, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ops"]), Keyword::Properties(&[("dryRun", CHANGE_SET.plus(2)), ("extensions", CHANGE_SET.plus(3)), ("ops", CHANGE_SET.plus(1))])] },
+        Schema { resource: IN_CHANGE_SET, location: "/properties/ops", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500)] },
+        Schema { resource: IN_CHANGE_SET, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        // CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(3), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BLUEPRINT_OP)] },
+        // CHANGE_SET_DEFS_STOCK_CHANGE_SET
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(3), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_STOCK_OP)] },
+        // CHANGE_SET_DEFS_SHIP_CHANGE_SET
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(3), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SHIP_OP)] },
+        // CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(3), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ORG_STOCK_OP)] },
+        // CHANGE_SET_DEFS_OP_ID
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/opId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
+        // CHANGE_SET_DEFS_CHANGE_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/changeOp", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("opId", CHANGE_SET_DEFS_CHANGE_OP.plus(1))])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/changeOp/properties/opId", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_OP_ID)] },
+        // CHANGE_SET_DEFS_BLUEPRINT_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_BLUEPRINT_OP.plus(1), CHANGE_SET_DEFS_BLUEPRINT_OP.plus(2)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove"), 1)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ADD_BLUEPRINT)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp/oneOf/1", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_REMOVE_BLUEPRINT)] },
+        // CHANGE_SET_DEFS_ADD_BLUEPRINT
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint", keywords: &[Keyword::Required(&["op", "ref"]), Keyword::Properties(&[("acquiredAt", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(4)), ("op", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(2)), ("override", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(6)), ("provenance", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(5)), ("ref", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/ref", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/acquiredAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/provenance", keywords: &[Keyword::Ref(PROVENANCE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_REMOVE_BLUEPRINT
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("key", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(3)), ("op", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(2)), ("ref", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(4))]), Keyword::AllOf(&[CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(1)]), Keyword::AnyOf(&[CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(5), CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(6)], None)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/properties/key", keywords: &[Keyword::Ref(BLUEPRINT_DEFS_BLUEPRINT_KEY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/properties/ref", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/anyOf/0", keywords: &[Keyword::Required(&["key"])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
+        // CHANGE_SET_DEFS_STOCK_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_STOCK_OP.plus(1)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SET_QUANTITY)] },
+        // CHANGE_SET_DEFS_SET_QUANTITY
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity", keywords: &[Keyword::Required(&["expectedQuantity", "location", "material", "op", "quality", "quantity", "stolen"]), Keyword::Properties(&[("expectedQuantity", CHANGE_SET_DEFS_SET_QUANTITY.plus(8)), ("location", CHANGE_SET_DEFS_SET_QUANTITY.plus(4)), ("material", CHANGE_SET_DEFS_SET_QUANTITY.plus(3)), ("op", CHANGE_SET_DEFS_SET_QUANTITY.plus(2)), ("override", CHANGE_SET_DEFS_SET_QUANTITY.plus(9)), ("quality", CHANGE_SET_DEFS_SET_QUANTITY.plus(5)), ("quantity", CHANGE_SET_DEFS_SET_QUANTITY.plus(7)), ("stolen", CHANGE_SET_DEFS_SET_QUANTITY.plus(6))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SET_QUANTITY.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/material", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/expectedQuantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_SHIP_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_SHIP_OP.plus(1), CHANGE_SET_DEFS_SHIP_OP.plus(2), CHANGE_SET_DEFS_SHIP_OP.plus(3)], Some(&Choice { tag: "op", branches: &[(Literal::String("link"), 0), (Literal::String("upsert"), 1), (Literal::String("remove"), 2)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_LINK_SHIP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp/oneOf/1", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_UPSERT_SHIP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp/oneOf/2", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_REMOVE_SHIP)] },
+        // CHANGE_SET_DEFS_LINK_SHIP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip", keywords: &[Keyword::Required(&["externalId", "op", "shipId"]), Keyword::Properties(&[("externalId", CHANGE_SET_DEFS_LINK_SHIP.plus(3)), ("op", CHANGE_SET_DEFS_LINK_SHIP.plus(2)), ("shipId", CHANGE_SET_DEFS_LINK_SHIP.plus(4))]), Keyword::AllOf(&[CHANGE_SET_DEFS_LINK_SHIP.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/op", keywords: &[Keyword::Const(Literal::String("link"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/externalId", keywords: &[Keyword::Ref(SHIP_DEFS_EXTERNAL_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
+        // CHANGE_SET_DEFS_UPSERT_SHIP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip", keywords: &[Keyword::Required(&["externalId", "insurance", "op", "shipType"]), Keyword::Properties(&[("externalId", CHANGE_SET_DEFS_UPSERT_SHIP.plus(3)), ("fitted", CHANGE_SET_DEFS_UPSERT_SHIP.plus(10)), ("insurance", CHANGE_SET_DEFS_UPSERT_SHIP.plus(7)), ("location", CHANGE_SET_DEFS_UPSERT_SHIP.plus(9)), ("name", CHANGE_SET_DEFS_UPSERT_SHIP.plus(8)), ("op", CHANGE_SET_DEFS_UPSERT_SHIP.plus(2)), ("orgUnit", CHANGE_SET_DEFS_UPSERT_SHIP.plus(11)), ("orgUnitVersion", CHANGE_SET_DEFS_UPSERT_SHIP.plus(14)), ("override", CHANGE_SET_DEFS_UPSERT_SHIP.plus(15)), ("shipId", CHANGE_SET_DEFS_UPSERT_SHIP.plus(4)), ("shipType", CHANGE_SET_DEFS_UPSERT_SHIP.plus(6)), ("version", CHANGE_SET_DEFS_UPSERT_SHIP.plus(5))]), Keyword::DependentRequired(&[("shipId", &["version"])]), Keyword::AllOf(&[CHANGE_SET_DEFS_UPSERT_SHIP.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/op", keywords: &[Keyword::Const(Literal::String("upsert"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/externalId", keywords: &[Keyword::Ref(SHIP_DEFS_EXTERNAL_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/version", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_VERSION)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/shipType", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/insurance", keywords: &[Keyword::Ref(SHIP_DEFS_INSURANCE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/name", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_NAME)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/fitted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit", keywords: &[Keyword::AnyOf(&[CHANGE_SET_DEFS_UPSERT_SHIP.plus(12), CHANGE_SET_DEFS_UPSERT_SHIP.plus(13)], None)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit/anyOf/0", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnitVersion", keywords: &[Keyword::Ref(SHIP_DEFS_ORG_UNIT_VERSION)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_REMOVE_SHIP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip", keywords: &[Keyword::Required(&["op", "shipId", "version"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_REMOVE_SHIP.plus(2)), ("shipId", CHANGE_SET_DEFS_REMOVE_SHIP.plus(3)), ("version", CHANGE_SET_DEFS_REMOVE_SHIP.plus(4))]), Keyword::AllOf(&[CHANGE_SET_DEFS_REMOVE_SHIP.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/version", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_VERSION)] },
+        // CHANGE_SET_DEFS_ORG_STOCK_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_ORG_STOCK_OP.plus(1), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(2), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(3), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(4), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(5), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(6), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(7), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(8)], Some(&Choice { tag: "op", branches: &[(Literal::String("book-in"), 0), (Literal::String("book-out"), 1), (Literal::String("sell"), 2), (Literal::String("move-location"), 3), (Literal::String("move-holder"), 4), (Literal::String("move-pool"), 5), (Literal::String("note"), 6), (Literal::String("stolen"), 7)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BOOK_IN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/1", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BOOK_OUT)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/2", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SELL_STOCK)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/3", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MOVE_LOCATION)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/4", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MOVE_HOLDER)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/5", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MOVE_POOL)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/6", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SET_NOTE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/7", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MARK_STOLEN)] },
+        // CHANGE_SET_DEFS_POOL_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", CHANGE_SET_DEFS_POOL_OP.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_POOL_OP.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp/properties/unit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        // CHANGE_SET_DEFS_ENTRY_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp", keywords: &[Keyword::Required(&["entry", "version"]), Keyword::Properties(&[("entry", CHANGE_SET_DEFS_ENTRY_OP.plus(2)), ("version", CHANGE_SET_DEFS_ENTRY_OP.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_ENTRY_OP.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_POOL_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp/properties/entry", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp/properties/version", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION)] },
+        // CHANGE_SET_DEFS_TAKE_OP
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp", keywords: &[Keyword::Required(&["quantity"]), Keyword::Properties(&[("fromJobOrders", CHANGE_SET_DEFS_TAKE_OP.plus(3)), ("fromMissions", CHANGE_SET_DEFS_TAKE_OP.plus(5)), ("quantity", CHANGE_SET_DEFS_TAKE_OP.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_TAKE_OP.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromJobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_TAKE_OP.plus(4), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromJobOrders/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_JOB_ORDER_SHARE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromMissions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_TAKE_OP.plus(6), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromMissions/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MISSION_SHARE)] },
+        // CHANGE_SET_DEFS_JOB_ORDER_SHARE
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["jobOrder", "quantity"]), Keyword::Properties(&[("jobOrder", CHANGE_SET_DEFS_JOB_ORDER_SHARE.plus(1)), ("quantity", CHANGE_SET_DEFS_JOB_ORDER_SHARE.plus(2))])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare/properties/jobOrder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        // CHANGE_SET_DEFS_MISSION_SHARE
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["mission", "quantity"]), Keyword::Properties(&[("mission", CHANGE_SET_DEFS_MISSION_SHARE.plus(1)), ("quantity", CHANGE_SET_DEFS_MISSION_SHARE.plus(2))])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare/properties/mission", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_MISSION_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        // CHANGE_SET_DEFS_BOOK_IN
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn", keywords: &[Keyword::Required(&["holder", "location", "material", "op", "quality", "quantity", "stolen"]), Keyword::Properties(&[("holder", CHANGE_SET_DEFS_BOOK_IN.plus(3)), ("jobOrders", CHANGE_SET_DEFS_BOOK_IN.plus(10)), ("location", CHANGE_SET_DEFS_BOOK_IN.plus(5)), ("material", CHANGE_SET_DEFS_BOOK_IN.plus(4)), ("mergeScu", CHANGE_SET_DEFS_BOOK_IN.plus(14)), ("missions", CHANGE_SET_DEFS_BOOK_IN.plus(12)), ("note", CHANGE_SET_DEFS_BOOK_IN.plus(9)), ("op", CHANGE_SET_DEFS_BOOK_IN.plus(2)), ("quality", CHANGE_SET_DEFS_BOOK_IN.plus(6)), ("quantity", CHANGE_SET_DEFS_BOOK_IN.plus(8)), ("stolen", CHANGE_SET_DEFS_BOOK_IN.plus(7))]), Keyword::AllOf(&[CHANGE_SET_DEFS_BOOK_IN.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_POOL_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/op", keywords: &[Keyword::Const(Literal::String("book-in"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/holder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/material", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_BOOK_IN.plus(11), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/jobOrders/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_JOB_ORDER_SHARE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_BOOK_IN.plus(13), from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/missions/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MISSION_SHARE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_BOOK_OUT
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_BOOK_OUT.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_BOOK_OUT.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut/properties/op", keywords: &[Keyword::Const(Literal::String("book-out"))] },
+        // CHANGE_SET_DEFS_SELL_STOCK
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock", keywords: &[Keyword::Required(&["op", "proceeds", "terminal"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_SELL_STOCK.plus(2)), ("proceeds", CHANGE_SET_DEFS_SELL_STOCK.plus(4)), ("terminal", CHANGE_SET_DEFS_SELL_STOCK.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SELL_STOCK.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/properties/op", keywords: &[Keyword::Const(Literal::String("sell"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/properties/terminal", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/properties/proceeds", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000000))] },
+        // CHANGE_SET_DEFS_MOVE_LOCATION
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation", keywords: &[Keyword::Required(&["location", "op"]), Keyword::Properties(&[("location", CHANGE_SET_DEFS_MOVE_LOCATION.plus(3)), ("mergeScu", CHANGE_SET_DEFS_MOVE_LOCATION.plus(4)), ("op", CHANGE_SET_DEFS_MOVE_LOCATION.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MOVE_LOCATION.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/properties/op", keywords: &[Keyword::Const(Literal::String("move-location"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_MOVE_HOLDER
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder", keywords: &[Keyword::Required(&["holder", "op", "toUnit"]), Keyword::Properties(&[("holder", CHANGE_SET_DEFS_MOVE_HOLDER.plus(4)), ("mergeScu", CHANGE_SET_DEFS_MOVE_HOLDER.plus(5)), ("op", CHANGE_SET_DEFS_MOVE_HOLDER.plus(2)), ("toUnit", CHANGE_SET_DEFS_MOVE_HOLDER.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MOVE_HOLDER.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/op", keywords: &[Keyword::Const(Literal::String("move-holder"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/toUnit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/holder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_MOVE_POOL
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool", keywords: &[Keyword::Required(&["op", "toUnit"]), Keyword::Properties(&[("mergeScu", CHANGE_SET_DEFS_MOVE_POOL.plus(5)), ("op", CHANGE_SET_DEFS_MOVE_POOL.plus(2)), ("quantity", CHANGE_SET_DEFS_MOVE_POOL.plus(4)), ("toUnit", CHANGE_SET_DEFS_MOVE_POOL.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MOVE_POOL.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/op", keywords: &[Keyword::Const(Literal::String("move-pool"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/toUnit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // CHANGE_SET_DEFS_SET_NOTE
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("note", CHANGE_SET_DEFS_SET_NOTE.plus(3)), ("op", CHANGE_SET_DEFS_SET_NOTE.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SET_NOTE.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote/properties/op", keywords: &[Keyword::Const(Literal::String("note"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
+        // CHANGE_SET_DEFS_MARK_STOLEN
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen", keywords: &[Keyword::Required(&["op", "stolen"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_MARK_STOLEN.plus(2)), ("quantity", CHANGE_SET_DEFS_MARK_STOLEN.plus(4)), ("stolen", CHANGE_SET_DEFS_MARK_STOLEN.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MARK_STOLEN.plus(1)])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/properties/op", keywords: &[Keyword::Const(Literal::String("stolen"))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        // DRAFT_RESULT
+        Schema { resource: IN_DRAFT_RESULT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["frontendUrl", "handoffId", "kind"]), Keyword::Properties(&[("frontendUrl", DRAFT_RESULT.plus(1)), ("handoffId", DRAFT_RESULT.plus(2)), ("kind", DRAFT_RESULT.plus(3))])] },
+        Schema { resource: IN_DRAFT_RESULT, location: "/properties/frontendUrl", keywords: &[Keyword::Ref(DRAFT_RESULT_DEFS_FRONTEND_URL)] },
+        Schema { resource: IN_DRAFT_RESULT, location: "/properties/handoffId", keywords: &[Keyword::Ref(DRAFT_RESULT_DEFS_HANDOFF_ID)] },
+        Schema { resource: IN_DRAFT_RESULT, location: "/properties/kind", keywords: &[Keyword::Ref(DRAFT_RESULT_DEFS_DRAFT_KIND)] },
+        // DRAFT_RESULT_DEFS_FRONTEND_URL
+        Schema { resource: IN_DRAFT_RESULT, location: "/$defs/frontendUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048), Keyword::Pattern(&PATTERN_5BAA1DCF)] },
+        // DRAFT_RESULT_DEFS_HANDOFF_ID
+        Schema { resource: IN_DRAFT_RESULT, location: "/$defs/handoffId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // DRAFT_RESULT_DEFS_DRAFT_KIND
+        Schema { resource: IN_DRAFT_RESULT, location: "/$defs/draftKind", keywords: &[Keyword::AnyOf(&[DRAFT_RESULT_DEFS_DRAFT_KIND.plus(1), DRAFT_RESULT_DEFS_DRAFT_KIND.plus(2)], None)] },
+        Schema { resource: IN_DRAFT_RESULT, location: "/$defs/draftKind/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("BLUEPRINT"), Literal::String("REFINERY")])] },
+        Schema { resource: IN_DRAFT_RESULT, location: "/$defs/draftKind/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
+        // ENVELOPE
+        Schema { resource: IN_ENVELOPE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["format", "items"]), Keyword::Properties(&[("extensions", ENVELOPE.plus(7)), ("format", ENVELOPE.plus(1)), ("formatVersion", ENVELOPE.plus(2)), ("generatedAt", ENVELOPE.plus(4)), ("generator", ENVELOPE.plus(3)), ("items", ENVELOPE.plus(5))])] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/format", keywords: &[Keyword::Const(Literal::String("svc.blueprints"))] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/formatVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_B2054B11)] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/generator", keywords: &[Keyword::Ref(ENVELOPE_DEFS_GENERATOR_INFO)] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/generatedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2000), Keyword::Items { schema: ENVELOPE.plus(6), from: 0 }] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/items/items", keywords: &[Keyword::Ref(ENVELOPE_DEFS_ENVELOPE_ITEM)] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        // ENVELOPE_DEFS_GENERATOR_INFO
+        Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "version"]), Keyword::Properties(&[("name", ENVELOPE_DEFS_GENERATOR_INFO.plus(1)), ("version", ENVELOPE_DEFS_GENERATOR_INFO.plus(2))])] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(100)] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(50)] },
+        // ENVELOPE_DEFS_ENVELOPE_ITEM
+        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ref"]), Keyword::Properties(&[("acquiredAt", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(2)), ("extensions", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(4)), ("provenance", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(3)), ("ref", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(1))])] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/ref", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/acquiredAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/provenance", keywords: &[Keyword::Ref(PROVENANCE)] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        // EXTENSIONS
+        Schema { resource: IN_EXTENSIONS, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: EXTENSIONS.plus(2), declared: &[], patterns: &[] }, Keyword::PropertyNames(EXTENSIONS.plus(1)), Keyword::MaxProperties(10)] },
+        Schema { resource: IN_EXTENSIONS, location: "/propertyNames", keywords: &[Keyword::MinLength(3), Keyword::MaxLength(100), Keyword::Pattern(&PATTERN_09BF184A)] },
+        Schema { resource: IN_EXTENSIONS, location: "/additionalProperties", keywords: &[Keyword::Type(Types::OBJECT)] },
+        // INSTALLATION
+        Schema { resource: IN_INSTALLATION, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["firstSeenAt", "installationId", "label", "lastSeenAt"]), Keyword::Properties(&[("firstSeenAt", INSTALLATION.plus(3)), ("installationId", INSTALLATION.plus(2)), ("label", INSTALLATION.plus(1)), ("lastSeenAt", INSTALLATION.plus(4))])] },
+        Schema { resource: IN_INSTALLATION, location: "/properties/label", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_LABEL)] },
+        Schema { resource: IN_INSTALLATION, location: "/properties/installationId", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_ID)] },
+        Schema { resource: IN_INSTALLATION, location: "/properties/firstSeenAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_INSTALLATION, location: "/properties/lastSeenAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        // INSTALLATION_DEFS_LABELLED_INSTALLATION
+        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["label"]), Keyword::Properties(&[("firstSeenAt", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3)), ("installationId", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2)), ("label", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(1)), ("lastSeenAt", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(4))])] },
+        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/label", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_LABEL)] },
+        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/installationId", keywords: &[] },
+        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/firstSeenAt", keywords: &[] },
+        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/lastSeenAt", keywords: &[] },
+        // INSTALLATION_DEFS_INSTALLATION_LABEL
+        Schema { resource: IN_INSTALLATION, location: "/$defs/installationLabel", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_2E4C814E)] },
+        // INSTALLATION_DEFS_INSTALLATION_ID
+        Schema { resource: IN_INSTALLATION, location: "/$defs/installationId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ITEM_REF
+        Schema { resource: IN_ITEM_REF, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bt", ITEM_REF.plus(1)), ("extensions", ITEM_REF.plus(8)), ("locKey", ITEM_REF.plus(5)), ("name", ITEM_REF.plus(6)), ("nameLocale", ITEM_REF.plus(7)), ("scGuid", ITEM_REF.plus(3)), ("scRecord", ITEM_REF.plus(2)), ("uexId", ITEM_REF.plus(4))]), Keyword::DependentRequired(&[("nameLocale", &["name"])]), Keyword::AnyOf(&[ITEM_REF.plus(9), ITEM_REF.plus(10), ITEM_REF.plus(11), ITEM_REF.plus(12), ITEM_REF.plus(13), ITEM_REF.plus(14)], None)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/bt", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KEY)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/scRecord", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/scGuid", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_FACCA7AE)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/uexId", keywords: &[Keyword::Ref(ITEM_REF_DEFS_UEX_ID)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/locKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200), Keyword::Pattern(&PATTERN_F046A7BA)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/nameLocale", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(35)] },
+        Schema { resource: IN_ITEM_REF, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        Schema { resource: IN_ITEM_REF, location: "/anyOf/0", keywords: &[Keyword::Required(&["bt"])] },
+        Schema { resource: IN_ITEM_REF, location: "/anyOf/1", keywords: &[Keyword::Required(&["scRecord"])] },
+        Schema { resource: IN_ITEM_REF, location: "/anyOf/2", keywords: &[Keyword::Required(&["scGuid"])] },
+        Schema { resource: IN_ITEM_REF, location: "/anyOf/3", keywords: &[Keyword::Required(&["uexId"])] },
+        Schema { resource: IN_ITEM_REF, location: "/anyOf/4", keywords: &[Keyword::Required(&["locKey"])] },
+        Schema { resource: IN_ITEM_REF, location: "/anyOf/5", keywords: &[Keyword::Required(&["name"])] },
+        // ITEM_REF_DEFS_CATALOG_KEY
+        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ITEM_REF_DEFS_UEX_ID
+        Schema { resource: IN_ITEM_REF, location: "/$defs/uexId", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        // ITEM_REF_DEFS_CATALOG_KIND
+        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogKind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("BLUEPRINT"), Literal::String("ITEM"), Literal::String("MATERIAL"), Literal::String("SHIP_TYPE")])] },
+        // ITEM_REF_DEFS_CATALOG_ENTRY
+        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["bt", "name"]), Keyword::Properties(&[("bt", ITEM_REF_DEFS_CATALOG_ENTRY.plus(1)), ("name", ITEM_REF_DEFS_CATALOG_ENTRY.plus(2))])] },
+        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry/properties/bt", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KEY)] },
+        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        // ITEM_REF_DEFS_KEYED_ITEM_REF
+        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef", keywords: &[Keyword::Required(&["bt"]), Keyword::Properties(&[("bt", ITEM_REF_DEFS_KEYED_ITEM_REF.plus(2))]), Keyword::AllOf(&[ITEM_REF_DEFS_KEYED_ITEM_REF.plus(1)])] },
+        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef/allOf/0", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef/properties/bt", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KEY)] },
+        // LOCATION_LIST
+        Schema { resource: IN_LOCATION_LIST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", LOCATION_LIST.plus(1))])] },
+        Schema { resource: IN_LOCATION_LIST, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: LOCATION_LIST.plus(2), from: 0 }] },
+        Schema { resource: IN_LOCATION_LIST, location: "/properties/items/items", keywords: &[Keyword::Ref(LOCATION)] },
+        // LOCATION_REF
+        Schema { resource: IN_LOCATION_REF, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", LOCATION_REF.plus(2)), ("uex", LOCATION_REF.plus(1))]), Keyword::AnyOf(&[LOCATION_REF.plus(3), LOCATION_REF.plus(4)], None)] },
+        Schema { resource: IN_LOCATION_REF, location: "/properties/uex", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_LINK)] },
+        Schema { resource: IN_LOCATION_REF, location: "/properties/name", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_NAME)] },
+        Schema { resource: IN_LOCATION_REF, location: "/anyOf/0", keywords: &[Keyword::Required(&["uex"])] },
+        Schema { resource: IN_LOCATION_REF, location: "/anyOf/1", keywords: &[Keyword::Required(&["name"])] },
+        // LOCATION
+        Schema { resource: IN_LOCATION, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", LOCATION.plus(1)), ("uex", LOCATION.plus(2))])] },
+        Schema { resource: IN_LOCATION, location: "/properties/name", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_NAME)] },
+        Schema { resource: IN_LOCATION, location: "/properties/uex", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_LINK)] },
+        // LOCATION_DEFS_LOCATION_NAME
+        Schema { resource: IN_LOCATION, location: "/$defs/locationName", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        // LOCATION_DEFS_LOCATION_LINK
+        Schema { resource: IN_LOCATION, location: "/$defs/locationLink", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", LOCATION_DEFS_LOCATION_LINK.plus(2)), ("kind", LOCATION_DEFS_LOCATION_LINK.plus(1))])] },
+        Schema { resource: IN_LOCATION, location: "/$defs/locationLink/properties/kind", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_LINK_KIND)] },
+        Schema { resource: IN_LOCATION, location: "/$defs/locationLink/properties/id", keywords: &[Keyword::Ref(ITEM_REF_DEFS_UEX_ID)] },
+        // LOCATION_DEFS_LOCATION_LINK_KIND
+        Schema { resource: IN_LOCATION, location: "/$defs/locationLinkKind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("CITY"), Literal::String("SPACE_STATION")])] },
+        // MATERIAL_KIND
+        Schema { resource: IN_MATERIAL_KIND, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["commodity", "type"]), Keyword::Properties(&[("buyable", MATERIAL_KIND.plus(7)), ("commodity", MATERIAL_KIND.plus(2)), ("harvestable", MATERIAL_KIND.plus(4)), ("mineral", MATERIAL_KIND.plus(3)), ("raw", MATERIAL_KIND.plus(5)), ("refined", MATERIAL_KIND.plus(6)), ("sellable", MATERIAL_KIND.plus(8)), ("type", MATERIAL_KIND.plus(1))])] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/type", keywords: &[Keyword::Ref(MATERIAL_KIND_DEFS_MATERIAL_TYPE)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/commodity", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/mineral", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/harvestable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/raw", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/refined", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/buyable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "/properties/sellable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // MATERIAL_KIND_DEFS_MATERIAL_TYPE
+        Schema { resource: IN_MATERIAL_KIND, location: "/$defs/materialType", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("RAW"), Literal::String("REFINED"), Literal::String("NO_REFINE")])] },
+        // ORG_DEMAND
+        Schema { resource: IN_ORG_DEMAND, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items", "materials", "updatedAt"]), Keyword::Properties(&[("items", ORG_DEMAND.plus(4)), ("materials", ORG_DEMAND.plus(2)), ("reason", ORG_DEMAND.plus(6)), ("updatedAt", ORG_DEMAND.plus(1))]), Keyword::If { condition: ORG_DEMAND.plus(7), then: Some(ORG_DEMAND.plus(8)), otherwise: None }] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/updatedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/materials", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: ORG_DEMAND.plus(3), from: 0 }] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/materials/items", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_MATERIAL_DEMAND)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: ORG_DEMAND.plus(5), from: 0 }] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/items/items", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_ITEM_DEMAND)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/reason", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_DEMAND_REASON)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/if", keywords: &[Keyword::Required(&["reason"])] },
+        Schema { resource: IN_ORG_DEMAND, location: "/then", keywords: &[Keyword::Properties(&[("items", ORG_DEMAND.plus(10)), ("materials", ORG_DEMAND.plus(9))])] },
+        Schema { resource: IN_ORG_DEMAND, location: "/then/properties/materials", keywords: &[Keyword::MaxItems(0)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/then/properties/items", keywords: &[Keyword::MaxItems(0)] },
+        // ORG_DEMAND_DEFS_MATERIAL_DEMAND
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["material", "minQuality", "openQuantity", "rawRefs", "source"]), Keyword::Properties(&[("material", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(1)), ("minQuality", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(4)), ("openQuantity", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(5)), ("rawRefs", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(2)), ("source", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(6))])] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/material", keywords: &[Keyword::Ref(ITEM_REF_DEFS_KEYED_ITEM_REF)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/rawRefs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(20), Keyword::Items { schema: ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(3), from: 0 }] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/rawRefs/items", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/minQuality", keywords: &[Keyword::Ref(QUALITY)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/openQuantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/source", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_DEMAND_SOURCE)] },
+        // ORG_DEMAND_DEFS_ITEM_DEMAND
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["craftableByMe", "item", "openQuantity"]), Keyword::Properties(&[("craftableByMe", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(3)), ("item", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(1)), ("openQuantity", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(2))])] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand/properties/item", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand/properties/openQuantity", keywords: &[Keyword::Ref(QUANTITY_DEFS_PIECE_QUANTITY)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand/properties/craftableByMe", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // ORG_DEMAND_DEFS_DEMAND_SOURCE
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandSource", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("material-order"), Literal::String("item-order")])] },
+        // ORG_DEMAND_DEFS_DEMAND_REASON
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandReason", keywords: &[Keyword::AnyOf(&[ORG_DEMAND_DEFS_DEMAND_REASON.plus(1), ORG_DEMAND_DEFS_DEMAND_REASON.plus(2)], None)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandReason/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("NOT_PERMITTED")])] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandReason/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
+        // ORG_STOCK_ENTRY
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["free", "holder", "id", "jobOrders", "missions", "quantity", "version"]), Keyword::Properties(&[("free", ORG_STOCK_ENTRY.plus(10)), ("holder", ORG_STOCK_ENTRY.plus(3)), ("id", ORG_STOCK_ENTRY.plus(1)), ("jobOrders", ORG_STOCK_ENTRY.plus(6)), ("missions", ORG_STOCK_ENTRY.plus(8)), ("note", ORG_STOCK_ENTRY.plus(5)), ("quantity", ORG_STOCK_ENTRY.plus(4)), ("version", ORG_STOCK_ENTRY.plus(2))]), Keyword::If { condition: ORG_STOCK_ENTRY.plus(11), then: Some(ORG_STOCK_ENTRY.plus(14)), otherwise: None }] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/id", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_ID)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/version", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/holder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: ORG_STOCK_ENTRY.plus(7), from: 0 }] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/jobOrders/items", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: ORG_STOCK_ENTRY.plus(9), from: 0 }] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/missions/items", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/free", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if", keywords: &[Keyword::Required(&["holder"]), Keyword::Properties(&[("holder", ORG_STOCK_ENTRY.plus(12))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if/properties/holder", keywords: &[Keyword::Required(&["withheld"]), Keyword::Properties(&[("withheld", ORG_STOCK_ENTRY.plus(13))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if/properties/holder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/then", keywords: &[Keyword::Not(ORG_STOCK_ENTRY.plus(15))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/then/not", keywords: &[Keyword::Required(&["note"])] },
+        // ORG_STOCK_ENTRY_DEFS_ENTRY_ID
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/entryId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/entryVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        // ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ORG_STOCK_ENTRY_DEFS_MISSION_ID
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ORG_STOCK_ENTRY_DEFS_HOLDER_REF
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holderRef", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ORG_STOCK_ENTRY_DEFS_HOLDER
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder", keywords: &[Keyword::OneOf(&[ORG_STOCK_ENTRY_DEFS_HOLDER.plus(1), ORG_STOCK_ENTRY_DEFS_HOLDER.plus(2)], Some(&Choice { tag: "withheld", branches: &[(Literal::Bool(false), 0), (Literal::Bool(true), 1)] }))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder/oneOf/0", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder/oneOf/1", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER)] },
+        // ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "ref", "withheld"]), Keyword::Properties(&[("name", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(2)), ("ref", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(3)), ("withheld", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(1))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(false))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/ref", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
+        // ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["withheld"]), Keyword::Properties(&[("withheld", ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(1))]), Keyword::Not(ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(2))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/not", keywords: &[Keyword::AnyOf(&[ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(3), ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(4)], None)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/not/anyOf/0", keywords: &[Keyword::Required(&["name"])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/not/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
+        // ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["delivered", "id", "quantity"]), Keyword::Properties(&[("delivered", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(4)), ("id", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(1)), ("number", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(2)), ("quantity", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(3))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/id", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/number", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/delivered", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "quantity"]), Keyword::Properties(&[("id", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(1)), ("name", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(2)), ("quantity", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(3))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark/properties/id", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_MISSION_ID)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        // ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["jobOrders", "missions"]), Keyword::Properties(&[("jobOrders", ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT.plus(1)), ("missions", ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT.plus(2))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit/properties/jobOrders", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit/properties/missions", keywords: &[Keyword::Ref(QUANTITY)] },
+        // ORG_STOCK_LOT
+        Schema { resource: IN_ORG_STOCK_LOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["earmarked", "key", "unit"]), Keyword::Properties(&[("earmarked", ORG_STOCK_LOT.plus(4)), ("entries", ORG_STOCK_LOT.plus(5)), ("key", ORG_STOCK_LOT.plus(2)), ("unit", ORG_STOCK_LOT.plus(3))]), Keyword::AllOf(&[ORG_STOCK_LOT.plus(1)])] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/allOf/0", keywords: &[Keyword::Ref(STOCK_LOT_DEFS_LOT_CONTENT)] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/key", keywords: &[Keyword::Ref(ORG_STOCK_LOT_DEFS_ORG_LOT_KEY)] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/unit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_REF)] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/earmarked", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT)] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/entries", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: ORG_STOCK_LOT.plus(6), from: 0 }] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/entries/items", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY)] },
+        // ORG_STOCK_LOT_DEFS_ORG_LOT_KEY
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/$defs/orgLotKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ORG_STOCK_MEMBERS
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items", "unit"]), Keyword::Properties(&[("items", ORG_STOCK_MEMBERS.plus(2)), ("unit", ORG_STOCK_MEMBERS.plus(1))])] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/unit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_REF)] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: ORG_STOCK_MEMBERS.plus(3), from: 0 }] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/items/items", keywords: &[Keyword::Ref(ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER)] },
+        // ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "ref"]), Keyword::Properties(&[("name", ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER.plus(2)), ("ref", ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER.plus(1))])] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember/properties/ref", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        // ORG_UNIT_LIST
+        Schema { resource: IN_ORG_UNIT_LIST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", ORG_UNIT_LIST.plus(1))])] },
+        Schema { resource: IN_ORG_UNIT_LIST, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: ORG_UNIT_LIST.plus(2), from: 0 }] },
+        Schema { resource: IN_ORG_UNIT_LIST, location: "/properties/items/items", keywords: &[Keyword::Ref(ORG_UNIT)] },
+        // ORG_UNIT
+        Schema { resource: IN_ORG_UNIT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind", "name", "shorthand"]), Keyword::Properties(&[("id", ORG_UNIT.plus(1)), ("kind", ORG_UNIT.plus(4)), ("name", ORG_UNIT.plus(2)), ("shorthand", ORG_UNIT.plus(3))])] },
+        Schema { resource: IN_ORG_UNIT, location: "/properties/id", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_ORG_UNIT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_ORG_UNIT, location: "/properties/shorthand", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(50)] },
+        Schema { resource: IN_ORG_UNIT, location: "/properties/kind", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_ORG_UNIT_KIND)] },
+        // ORG_UNIT_DEFS_UNIT_ID
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // ORG_UNIT_DEFS_UNIT_REF
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "name"]), Keyword::Properties(&[("id", ORG_UNIT_DEFS_UNIT_REF.plus(1)), ("name", ORG_UNIT_DEFS_UNIT_REF.plus(2))])] },
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef/properties/id", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        // ORG_UNIT_DEFS_ORG_UNIT_KIND
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/orgUnitKind", keywords: &[Keyword::AnyOf(&[ORG_UNIT_DEFS_ORG_UNIT_KIND.plus(1), ORG_UNIT_DEFS_ORG_UNIT_KIND.plus(2)], None)] },
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/orgUnitKind/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SQUADRON"), Literal::String("SPECIAL_COMMAND"), Literal::String("BEREICH"), Literal::String("ORGANISATIONSLEITUNG")])] },
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/orgUnitKind/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
+        // PAGE
+        Schema { resource: IN_PAGE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items", "nextCursor", "removed"]), Keyword::Properties(&[("hasMore", PAGE.plus(5)), ("items", PAGE.plus(1)), ("nextCursor", PAGE.plus(4)), ("removed", PAGE.plus(2))])] },
+        Schema { resource: IN_PAGE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000)] },
+        Schema { resource: IN_PAGE, location: "/properties/removed", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/properties/removed/items", keywords: &[Keyword::Ref(TOMBSTONE)] },
+        Schema { resource: IN_PAGE, location: "/properties/nextCursor", keywords: &[Keyword::Ref(PAGE_DEFS_CURSOR)] },
+        Schema { resource: IN_PAGE, location: "/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // PAGE_DEFS_CURSOR
+        Schema { resource: IN_PAGE, location: "/$defs/cursor", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_EAB1CA79)] },
+        // PAGE_DEFS_ATTRIBUTION
+        Schema { resource: IN_PAGE, location: "/$defs/attribution", keywords: &[Keyword::If { condition: PAGE_DEFS_ATTRIBUTION.plus(1), then: Some(PAGE_DEFS_ATTRIBUTION.plus(4)), otherwise: Some(PAGE_DEFS_ATTRIBUTION.plus(6)) }] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/if", keywords: &[Keyword::Required(&["removedBy"]), Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(2))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/if/properties/removedBy", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", PAGE_DEFS_ATTRIBUTION.plus(3))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/if/properties/removedBy/properties/channel", keywords: &[Keyword::Const(Literal::String("client"))] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/then", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(5))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/then/properties/removedBy", keywords: &[Keyword::Required(&["clientId", "installationId"])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else", keywords: &[Keyword::If { condition: PAGE_DEFS_ATTRIBUTION.plus(7), then: Some(PAGE_DEFS_ATTRIBUTION.plus(10)), otherwise: None }] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if", keywords: &[Keyword::Required(&["removedBy"]), Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(8))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if/properties/removedBy", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", PAGE_DEFS_ATTRIBUTION.plus(9))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if/properties/removedBy/properties/channel", keywords: &[Keyword::Enum(&[Literal::String("web"), Literal::String("app"), Literal::String("system")])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(11))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy", keywords: &[Keyword::Not(PAGE_DEFS_ATTRIBUTION.plus(12))] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy/not", keywords: &[Keyword::AnyOf(&[PAGE_DEFS_ATTRIBUTION.plus(13), PAGE_DEFS_ATTRIBUTION.plus(14)], None)] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy/not/anyOf/0", keywords: &[Keyword::Required(&["clientId"])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy/not/anyOf/1", keywords: &[Keyword::Required(&["installationId"])] },
+        // PAGE_DEFS_BLUEPRINT_PAGE
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_BLUEPRINT_PAGE.plus(2)), ("removed", PAGE_DEFS_BLUEPRINT_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_BLUEPRINT_PAGE.plus(1)])] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_BLUEPRINT_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/items/items", keywords: &[Keyword::Ref(BLUEPRINT)] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_BLUEPRINT_PAGE.plus(5), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/removed/items", keywords: &[Keyword::Ref(PAGE_DEFS_ATTRIBUTION)] },
+        // PAGE_DEFS_STOCK_PAGE
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_STOCK_PAGE.plus(2)), ("removed", PAGE_DEFS_STOCK_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_STOCK_PAGE.plus(1)])] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_STOCK_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/items/items", keywords: &[Keyword::Ref(STOCK_LOT)] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_STOCK_PAGE.plus(5), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/removed/items", keywords: &[Keyword::Ref(PAGE_DEFS_ATTRIBUTION)] },
+        // PAGE_DEFS_SHIP_PAGE
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_SHIP_PAGE.plus(2)), ("removed", PAGE_DEFS_SHIP_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_SHIP_PAGE.plus(1)])] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_SHIP_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(SHIP)] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_SHIP_PAGE.plus(5), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/removed/items", keywords: &[Keyword::Ref(PAGE_DEFS_ATTRIBUTION)] },
+        // PAGE_DEFS_ORG_STOCK_PAGE
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage", keywords: &[Keyword::Required(&["units"]), Keyword::Properties(&[("items", PAGE_DEFS_ORG_STOCK_PAGE.plus(2)), ("units", PAGE_DEFS_ORG_STOCK_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_ORG_STOCK_PAGE.plus(1)])] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_ORG_STOCK_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/items/items", keywords: &[Keyword::Ref(ORG_STOCK_LOT)] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/units", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: PAGE_DEFS_ORG_STOCK_PAGE.plus(5), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/units/items", keywords: &[Keyword::Ref(ORG_UNIT)] },
+        // PROBLEM
+        Schema { resource: IN_PROBLEM, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code", "correlationId", "detail", "status", "title"]), Keyword::Properties(&[("code", PROBLEM.plus(2)), ("confirmationUrl", PROBLEM.plus(9)), ("correlationId", PROBLEM.plus(6)), ("detail", PROBLEM.plus(4)), ("errors", PROBLEM.plus(7)), ("instance", PROBLEM.plus(5)), ("retryAfterSeconds", PROBLEM.plus(10)), ("status", PROBLEM.plus(1)), ("title", PROBLEM.plus(3))]), Keyword::If { condition: PROBLEM.plus(11), then: Some(PROBLEM.plus(13)), otherwise: None }] },
+        Schema { resource: IN_PROBLEM, location: "/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(400)), Keyword::Maximum(Number::int(599))] },
+        Schema { resource: IN_PROBLEM, location: "/properties/code", keywords: &[Keyword::Ref(PROBLEM_DEFS_PROBLEM_CODE)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/title", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(200)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/detail", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/instance", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/correlationId", keywords: &[Keyword::Ref(PROBLEM_DEFS_CORRELATION_ID)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: PROBLEM.plus(8), from: 0 }] },
+        Schema { resource: IN_PROBLEM, location: "/properties/errors/items", keywords: &[Keyword::Ref(PROBLEM_DEFS_PROBLEM_ERROR)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/confirmationUrl", keywords: &[Keyword::Ref(PROBLEM_DEFS_CONFIRMATION_URL)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/retryAfterSeconds", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_PROBLEM, location: "/if", keywords: &[Keyword::Required(&["code"]), Keyword::Properties(&[("code", PROBLEM.plus(12))])] },
+        Schema { resource: IN_PROBLEM, location: "/if/properties/code", keywords: &[Keyword::Const(Literal::String("MASS_CHANGE_CONFIRMATION_REQUIRED"))] },
+        Schema { resource: IN_PROBLEM, location: "/then", keywords: &[Keyword::Required(&["confirmationUrl"])] },
+        // PROBLEM_DEFS_PROBLEM_CODE
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemCode", keywords: &[Keyword::AnyOf(&[PROBLEM_DEFS_PROBLEM_CODE.plus(1), PROBLEM_DEFS_PROBLEM_CODE.plus(2)], None)] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemCode/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNAUTHENTICATED"), Literal::String("DPOP_REQUIRED"), Literal::String("DPOP_INVALID"), Literal::String("DPOP_PROOF_LIMIT"), Literal::String("SERVICE_UNAVAILABLE"), Literal::String("SCOPE_MISSING"), Literal::String("CLIENT_REVOKED"), Literal::String("INSTALLATION_REVOKED"), Literal::String("CLIENT_NOT_ALLOWED"), Literal::String("CLIENT_SUSPENDED"), Literal::String("CLIENT_VERSION_UNSUPPORTED"), Literal::String("TERMS_NOT_ACCEPTED"), Literal::String("PENDING_APPROVAL"), Literal::String("NO_ROLE"), Literal::String("ACTING_MEMBER_REFUSED"), Literal::String("NOT_PERMITTED"), Literal::String("SCHEMA_INVALID"), Literal::String("IDEMPOTENCY_KEY_MISSING"), Literal::String("IDEMPOTENCY_KEY_REUSED"), Literal::String("IDEMPOTENCY_IN_PROGRESS"), Literal::String("VERSION_CONFLICT"), Literal::String("MASS_CHANGE_CONFIRMATION_REQUIRED"), Literal::String("CURSOR_EXPIRED"), Literal::String("NOT_FOUND"), Literal::String("UNSUPPORTED_MEDIA_TYPE"), Literal::String("PAYLOAD_TOO_LARGE"), Literal::String("BATCH_TOO_LARGE"), Literal::String("RATE_LIMITED"), Literal::String("QUOTA_EXCEEDED"), Literal::String("EXCHANGE_BUDGET_EXHAUSTED"), Literal::String("RELAY_BUSY"), Literal::String("BACKEND_RELAY_FAILED"), Literal::String("INTERNAL_ERROR"), Literal::String("EXCHANGE_DISABLED"), Literal::String("REGISTRY_UNAVAILABLE")])] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemCode/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
+        // PROBLEM_DEFS_PROBLEM_ERROR
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pointer"]), Keyword::Properties(&[("keyword", PROBLEM_DEFS_PROBLEM_ERROR.plus(2)), ("message", PROBLEM_DEFS_PROBLEM_ERROR.plus(3)), ("pointer", PROBLEM_DEFS_PROBLEM_ERROR.plus(1))]), Keyword::AnyOf(&[PROBLEM_DEFS_PROBLEM_ERROR.plus(4), PROBLEM_DEFS_PROBLEM_ERROR.plus(5)], None)] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError/properties/pointer", keywords: &[Keyword::Ref(PROBLEM_DEFS_JSON_POINTER)] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError/properties/keyword", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError/properties/message", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(500)] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError/anyOf/0", keywords: &[Keyword::Required(&["keyword"])] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError/anyOf/1", keywords: &[Keyword::Required(&["message"])] },
+        // PROBLEM_DEFS_JSON_POINTER
+        Schema { resource: IN_PROBLEM, location: "/$defs/jsonPointer", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(200), Keyword::Pattern(&PATTERN_B84AF24E)] },
+        // PROBLEM_DEFS_CORRELATION_ID
+        Schema { resource: IN_PROBLEM, location: "/$defs/correlationId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_4F591544)] },
+        // PROBLEM_DEFS_CONFIRMATION_URL
+        Schema { resource: IN_PROBLEM, location: "/$defs/confirmationUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048), Keyword::Pattern(&PATTERN_5BAA1DCF)] },
+        // PROVENANCE
+        Schema { resource: IN_PROVENANCE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["source"]), Keyword::Properties(&[("observedAt", PROVENANCE.plus(2)), ("source", PROVENANCE.plus(1))])] },
+        Schema { resource: IN_PROVENANCE, location: "/properties/source", keywords: &[Keyword::Ref(PROVENANCE_DEFS_PROVENANCE_SOURCE)] },
+        Schema { resource: IN_PROVENANCE, location: "/properties/observedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        // PROVENANCE_DEFS_PROVENANCE_SOURCE
+        Schema { resource: IN_PROVENANCE, location: "/$defs/provenanceSource", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("log"), Literal::String("manual"), Literal::String("import"), Literal::String("default"), Literal::String("other")])] },
+        // PROVENANCE_DEFS_TIMESTAMP
+        Schema { resource: IN_PROVENANCE, location: "/$defs/timestamp", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_96551BD9)] },
+        // QUALITY
+        Schema { resource: IN_QUALITY, location: "", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000))] },
+        // QUANTITY
+        Schema { resource: IN_QUANTITY, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "unit"]), Keyword::Properties(&[("amount", QUANTITY.plus(1)), ("unit", QUANTITY.plus(2))]), Keyword::If { condition: QUANTITY.plus(3), then: Some(QUANTITY.plus(5)), otherwise: None }] },
+        Schema { resource: IN_QUANTITY, location: "/properties/amount", keywords: &[Keyword::Ref(QUANTITY_DEFS_QUANTITY_AMOUNT)] },
+        Schema { resource: IN_QUANTITY, location: "/properties/unit", keywords: &[Keyword::Ref(QUANTITY_DEFS_QUANTITY_UNIT)] },
+        Schema { resource: IN_QUANTITY, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", QUANTITY.plus(4))])] },
+        Schema { resource: IN_QUANTITY, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
+        Schema { resource: IN_QUANTITY, location: "/then", keywords: &[Keyword::Properties(&[("amount", QUANTITY.plus(6))])] },
+        Schema { resource: IN_QUANTITY, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
+        // QUANTITY_DEFS_QUANTITY_AMOUNT
+        Schema { resource: IN_QUANTITY, location: "/$defs/quantityAmount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000))] },
+        // QUANTITY_DEFS_QUANTITY_UNIT
+        Schema { resource: IN_QUANTITY, location: "/$defs/quantityUnit", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
+        // QUANTITY_DEFS_PIECE_QUANTITY
+        Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity", keywords: &[Keyword::Properties(&[("unit", QUANTITY_DEFS_PIECE_QUANTITY.plus(2))]), Keyword::AllOf(&[QUANTITY_DEFS_PIECE_QUANTITY.plus(1)])] },
+        Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity/allOf/0", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
+        // REFINERY_DRAFT
+        Schema { resource: IN_REFINERY_DRAFT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["orders", "schemaVersion"]), Keyword::Properties(&[("clientLanguage", REFINERY_DRAFT.plus(7)), ("generatedAt", REFINERY_DRAFT.plus(8)), ("model", REFINERY_DRAFT.plus(6)), ("orders", REFINERY_DRAFT.plus(2)), ("schemaVersion", REFINERY_DRAFT.plus(1)), ("tool", REFINERY_DRAFT.plus(4)), ("toolVersion", REFINERY_DRAFT.plus(5))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/schemaVersion", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/orders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5), Keyword::Items { schema: REFINERY_DRAFT.plus(3), from: 0 }] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/orders/items", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_REFINERY_ORDER)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/tool", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(100)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/toolVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(50)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/model", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(100)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/clientLanguage", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/generatedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        // REFINERY_DRAFT_DEFS_REFINERY_ORDER
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["goods", "panelType", "sourceImages"]), Keyword::Properties(&[("durationMinutes", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(6)), ("expenses", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(7)), ("goods", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(2)), ("layoutConfidence", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(8)), ("panelType", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(1)), ("quoted", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(9)), ("rawInManifestTotal", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(10)), ("rawLocationName", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(12)), ("rawMethodName", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(13)), ("rawToRefineTotal", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(11)), ("sourceImages", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(4)), ("totalYieldScu", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(14))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/panelType", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_PANEL_TYPE)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/goods", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(100), Keyword::Items { schema: REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(3), from: 0 }] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/goods/items", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_REFINERY_GOOD)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/sourceImages", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(50), Keyword::Items { schema: REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(5), from: 0 }] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/sourceImages/items", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_SOURCE_IMAGE)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/durationMinutes", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/expenses", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/layoutConfidence", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/quoted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/rawInManifestTotal", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/rawToRefineTotal", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/rawLocationName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/rawMethodName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/totalYieldScu", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        // REFINERY_DRAFT_DEFS_PANEL_TYPE
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType", keywords: &[Keyword::AnyOf(&[REFINERY_DRAFT_DEFS_PANEL_TYPE.plus(1), REFINERY_DRAFT_DEFS_PANEL_TYPE.plus(2)], None)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SETUP")])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32)] },
+        // REFINERY_DRAFT_DEFS_REFINERY_GOOD
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["inputQuantity", "rawMaterialName", "refine"]), Keyword::Properties(&[("confidence", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(7)), ("inputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(1)), ("outputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(4)), ("quality", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(5)), ("rawMaterialName", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(2)), ("refine", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(3)), ("rowIndex", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(6)), ("sourceImage", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(8))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/inputQuantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/rawMaterialName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/refine", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/outputQuantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/rowIndex", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/confidence", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/sourceImage", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
+        // REFINERY_DRAFT_DEFS_SOURCE_IMAGE
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("capturedAt", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(2)), ("cropMode", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(3)), ("height", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(5)), ("name", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(1)), ("width", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(4))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/capturedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/cropMode", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(32)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/width", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/height", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        // RESOLVE_REQUEST
+        Schema { resource: IN_RESOLVE_REQUEST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "refs"]), Keyword::Properties(&[("kind", RESOLVE_REQUEST.plus(1)), ("refs", RESOLVE_REQUEST.plus(2))])] },
+        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/kind", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KIND)] },
+        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/refs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: RESOLVE_REQUEST.plus(3), from: 0 }] },
+        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/refs/items", keywords: &[Keyword::Ref(ITEM_REF)] },
+        // RESOLVE_RESPONSE
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["results", "warnings"]), Keyword::Properties(&[("results", RESOLVE_RESPONSE.plus(1)), ("warnings", RESOLVE_RESPONSE.plus(3))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: RESOLVE_RESPONSE.plus(2), from: 0 }] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/results/items", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: RESOLVE_RESPONSE.plus(4), from: 0 }] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/warnings/items", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_WARNING)] },
+        // RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult", keywords: &[Keyword::OneOf(&[RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT.plus(1), RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT.plus(2), RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT.plus(3)], Some(&Choice { tag: "status", branches: &[(Literal::String("resolved"), 0), (Literal::String("ambiguous"), 1), (Literal::String("unmatched"), 2)] }))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult/oneOf/0", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult/oneOf/1", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult/oneOf/2", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT)] },
+        // RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "ref", "status"]), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(1)), ("ref", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(3)), ("status", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(2))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/status", keywords: &[Keyword::Const(Literal::String("resolved"))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/ref", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
+        // RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["candidates", "index", "status"]), Keyword::Properties(&[("candidates", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(3)), ("index", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(1)), ("status", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(2))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/status", keywords: &[Keyword::Const(Literal::String("ambiguous"))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/candidates", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(10), Keyword::Items { schema: RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(4), from: 0 }] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/candidates/items", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
+        // RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "status"]), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT.plus(1)), ("status", RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT.plus(2))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult/properties/status", keywords: &[Keyword::Const(Literal::String("unmatched"))] },
+        // SERVICE_DOCUMENT
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["apiVersion", "capabilities", "deprecations", "docsUrl", "limits", "minClientVersion"]), Keyword::Properties(&[("apiVersion", SERVICE_DOCUMENT.plus(1)), ("capabilities", SERVICE_DOCUMENT.plus(2)), ("deprecations", SERVICE_DOCUMENT.plus(6)), ("docsUrl", SERVICE_DOCUMENT.plus(8)), ("installationId", SERVICE_DOCUMENT.plus(4)), ("limits", SERVICE_DOCUMENT.plus(5)), ("minClientVersion", SERVICE_DOCUMENT.plus(9))])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/apiVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_B2054B11)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/capabilities", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::UniqueItems, Keyword::Items { schema: SERVICE_DOCUMENT.plus(3), from: 0 }] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/capabilities/items", keywords: &[Keyword::Ref(SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/installationId", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_ID)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/limits", keywords: &[Keyword::Ref(SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/deprecations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SERVICE_DOCUMENT.plus(7), from: 0 }] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/deprecations/items", keywords: &[Keyword::Ref(SERVICE_DOCUMENT_DEFS_DEPRECATION)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/docsUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/minClientVersion", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1), Keyword::MaxLength(64)] },
+        // SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/exchangeScope", keywords: &[Keyword::AnyOf(&[SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE.plus(1), SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE.plus(2)], None)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/exchangeScope/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("exchange.connect"), Literal::String("exchange.blueprints.read"), Literal::String("exchange.blueprints.write"), Literal::String("exchange.stock.read"), Literal::String("exchange.stock.write"), Literal::String("exchange.hangar.read"), Literal::String("exchange.hangar.write"), Literal::String("exchange.orgunits.read"), Literal::String("exchange.orgstock.read"), Literal::String("exchange.orgstock.write"), Literal::String("exchange.orgstock.details"), Literal::String("exchange.demand.read"), Literal::String("exchange.drafts.blueprints"), Literal::String("exchange.drafts.refinery")])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/exchangeScope/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(10), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_6B3E37C5)] },
+        // SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["batchMaxOps"]), Keyword::Properties(&[("batchMaxOps", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(1)), ("requestsPerMinute", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(2)), ("writesPerDay", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(3))])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits/properties/batchMaxOps", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(500))] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits/properties/requestsPerMinute", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1200))] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits/properties/writesPerDay", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(5000))] },
+        // SERVICE_DOCUMENT_DEFS_DEPRECATION
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["feature"]), Keyword::Properties(&[("feature", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(1)), ("link", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(3)), ("sunset", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(2))])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation/properties/feature", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation/properties/sunset", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation/properties/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
+        // SHIP
+        Schema { resource: IN_SHIP, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["fitted", "insurance", "orgUnitVersion", "shipId", "shipType", "version"]), Keyword::Properties(&[("extensions", SHIP.plus(11)), ("externalId", SHIP.plus(2)), ("fitted", SHIP.plus(8)), ("insurance", SHIP.plus(6)), ("location", SHIP.plus(7)), ("name", SHIP.plus(5)), ("orgUnit", SHIP.plus(9)), ("orgUnitVersion", SHIP.plus(10)), ("shipId", SHIP.plus(1)), ("shipType", SHIP.plus(4)), ("version", SHIP.plus(3))])] },
+        Schema { resource: IN_SHIP, location: "/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
+        Schema { resource: IN_SHIP, location: "/properties/externalId", keywords: &[Keyword::Ref(SHIP_DEFS_EXTERNAL_ID)] },
+        Schema { resource: IN_SHIP, location: "/properties/version", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_VERSION)] },
+        Schema { resource: IN_SHIP, location: "/properties/shipType", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
+        Schema { resource: IN_SHIP, location: "/properties/name", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_NAME)] },
+        Schema { resource: IN_SHIP, location: "/properties/insurance", keywords: &[Keyword::Ref(SHIP_DEFS_INSURANCE)] },
+        Schema { resource: IN_SHIP, location: "/properties/location", keywords: &[Keyword::Ref(LOCATION)] },
+        Schema { resource: IN_SHIP, location: "/properties/fitted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_SHIP, location: "/properties/orgUnit", keywords: &[Keyword::Ref(ORG_UNIT)] },
+        Schema { resource: IN_SHIP, location: "/properties/orgUnitVersion", keywords: &[Keyword::Ref(SHIP_DEFS_ORG_UNIT_VERSION)] },
+        Schema { resource: IN_SHIP, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        // SHIP_DEFS_SHIP_ID
+        Schema { resource: IN_SHIP, location: "/$defs/shipId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // SHIP_DEFS_EXTERNAL_ID
+        Schema { resource: IN_SHIP, location: "/$defs/externalId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // SHIP_DEFS_SHIP_NAME
+        Schema { resource: IN_SHIP, location: "/$defs/shipName", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(255)] },
+        // SHIP_DEFS_SHIP_VERSION
+        Schema { resource: IN_SHIP, location: "/$defs/shipVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        // SHIP_DEFS_ORG_UNIT_VERSION
+        Schema { resource: IN_SHIP, location: "/$defs/orgUnitVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        // SHIP_DEFS_INSURANCE
+        Schema { resource: IN_SHIP, location: "/$defs/insurance", keywords: &[Keyword::OneOf(&[SHIP_DEFS_INSURANCE.plus(1), SHIP_DEFS_INSURANCE.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("LTI"), 0), (Literal::String("MONTHS"), 1)] }))] },
+        Schema { resource: IN_SHIP, location: "/$defs/insurance/oneOf/0", keywords: &[Keyword::Ref(SHIP_DEFS_LIFETIME_INSURANCE)] },
+        Schema { resource: IN_SHIP, location: "/$defs/insurance/oneOf/1", keywords: &[Keyword::Ref(SHIP_DEFS_MONTHLY_INSURANCE)] },
+        // SHIP_DEFS_LIFETIME_INSURANCE
+        Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SHIP_DEFS_LIFETIME_INSURANCE.plus(1))])] },
+        Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("LTI"))] },
+        // SHIP_DEFS_MONTHLY_INSURANCE
+        Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "months"]), Keyword::Properties(&[("kind", SHIP_DEFS_MONTHLY_INSURANCE.plus(1)), ("months", SHIP_DEFS_MONTHLY_INSURANCE.plus(2))])] },
+        Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
+        Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(120))] },
+        // STOCK_LOT
+        Schema { resource: IN_STOCK_LOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key"]), Keyword::Properties(&[("extensions", STOCK_LOT.plus(3)), ("key", STOCK_LOT.plus(2))]), Keyword::AllOf(&[STOCK_LOT.plus(1)])] },
+        Schema { resource: IN_STOCK_LOT, location: "/allOf/0", keywords: &[Keyword::Ref(STOCK_LOT_DEFS_LOT_CONTENT)] },
+        Schema { resource: IN_STOCK_LOT, location: "/properties/key", keywords: &[Keyword::Ref(STOCK_LOT_DEFS_LOT_KEY)] },
+        Schema { resource: IN_STOCK_LOT, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        // STOCK_LOT_DEFS_LOT_KEY
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // STOCK_LOT_DEFS_LOT_CONTENT
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["location", "material", "quality", "quantity", "stolen"]), Keyword::Properties(&[("location", STOCK_LOT_DEFS_LOT_CONTENT.plus(3)), ("material", STOCK_LOT_DEFS_LOT_CONTENT.plus(1)), ("materialKind", STOCK_LOT_DEFS_LOT_CONTENT.plus(2)), ("quality", STOCK_LOT_DEFS_LOT_CONTENT.plus(4)), ("quantity", STOCK_LOT_DEFS_LOT_CONTENT.plus(6)), ("stolen", STOCK_LOT_DEFS_LOT_CONTENT.plus(5))])] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/material", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/materialKind", keywords: &[Keyword::Ref(MATERIAL_KIND)] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/location", keywords: &[Keyword::Ref(LOCATION)] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        // TOMBSTONE
+        Schema { resource: IN_TOMBSTONE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key", "removedAt", "removedBy"]), Keyword::Properties(&[("key", TOMBSTONE.plus(1)), ("removedAt", TOMBSTONE.plus(2)), ("removedBy", TOMBSTONE.plus(3))])] },
+        Schema { resource: IN_TOMBSTONE, location: "/properties/key", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_TOMBSTONE_KEY)] },
+        Schema { resource: IN_TOMBSTONE, location: "/properties/removedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_TOMBSTONE, location: "/properties/removedBy", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_REMOVED_BY)] },
+        // TOMBSTONE_DEFS_TOMBSTONE_KEY
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/tombstoneKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
+        // TOMBSTONE_DEFS_REMOVED_BY
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", TOMBSTONE_DEFS_REMOVED_BY.plus(1)), ("clientId", TOMBSTONE_DEFS_REMOVED_BY.plus(2)), ("installationId", TOMBSTONE_DEFS_REMOVED_BY.plus(3))]), Keyword::If { condition: TOMBSTONE_DEFS_REMOVED_BY.plus(4), then: Some(TOMBSTONE_DEFS_REMOVED_BY.plus(6)), otherwise: None }] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/properties/channel", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_REMOVAL_CHANNEL)] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/properties/clientId", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_CLIENT_ID)] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/properties/installationId", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_ID)] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/if", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", TOMBSTONE_DEFS_REMOVED_BY.plus(5))])] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/if/properties/channel", keywords: &[Keyword::Const(Literal::String("client"))] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/then", keywords: &[Keyword::Required(&["clientId"])] },
+        // TOMBSTONE_DEFS_REMOVAL_CHANNEL
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removalChannel", keywords: &[Keyword::AnyOf(&[TOMBSTONE_DEFS_REMOVAL_CHANNEL.plus(1), TOMBSTONE_DEFS_REMOVAL_CHANNEL.plus(2)], None)] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removalChannel/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("web"), Literal::String("app"), Literal::String("client"), Literal::String("system")])] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removalChannel/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32), Keyword::Pattern(&PATTERN_1016D5F4)] },
+        // TOMBSTONE_DEFS_CLIENT_ID
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/clientId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
     ],
     resources: &[
+        // IN_OPENAPI
         Resource { uri: "file:///openapi.json", dynamic_anchors: &[] },
+        // IN_ACCOUNT_CHECK_REQUEST
         Resource { uri: "https://exchange.example/exchange/v1/schemas/account-check-request.schema.json", dynamic_anchors: &[] },
+        // IN_ACCOUNT_CHECK_RESPONSE
         Resource { uri: "https://exchange.example/exchange/v1/schemas/account-check-response.schema.json", dynamic_anchors: &[] },
+        // IN_BLUEPRINT_DRAFT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/blueprint-draft.schema.json", dynamic_anchors: &[] },
+        // IN_BLUEPRINT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/blueprint.schema.json", dynamic_anchors: &[] },
+        // IN_CHANGE_RESULT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/change-result.schema.json", dynamic_anchors: &[] },
+        // IN_CHANGE_SET
         Resource { uri: "https://exchange.example/exchange/v1/schemas/change-set.schema.json", dynamic_anchors: &[] },
+        // IN_DRAFT_RESULT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/draft-result.schema.json", dynamic_anchors: &[] },
+        // IN_ENVELOPE
         Resource { uri: "https://exchange.example/exchange/v1/schemas/envelope.schema.json", dynamic_anchors: &[] },
+        // IN_EXTENSIONS
         Resource { uri: "https://exchange.example/exchange/v1/schemas/extensions.schema.json", dynamic_anchors: &[] },
+        // IN_INSTALLATION
         Resource { uri: "https://exchange.example/exchange/v1/schemas/installation.schema.json", dynamic_anchors: &[] },
+        // IN_ITEM_REF
         Resource { uri: "https://exchange.example/exchange/v1/schemas/item-ref.schema.json", dynamic_anchors: &[] },
+        // IN_LOCATION_LIST
         Resource { uri: "https://exchange.example/exchange/v1/schemas/location-list.schema.json", dynamic_anchors: &[] },
+        // IN_LOCATION_REF
         Resource { uri: "https://exchange.example/exchange/v1/schemas/location-ref.schema.json", dynamic_anchors: &[] },
+        // IN_LOCATION
         Resource { uri: "https://exchange.example/exchange/v1/schemas/location.schema.json", dynamic_anchors: &[] },
+        // IN_MATERIAL_KIND
         Resource { uri: "https://exchange.example/exchange/v1/schemas/material-kind.schema.json", dynamic_anchors: &[] },
+        // IN_ORG_DEMAND
         Resource { uri: "https://exchange.example/exchange/v1/schemas/org-demand.schema.json", dynamic_anchors: &[] },
+        // IN_ORG_STOCK_ENTRY
         Resource { uri: "https://exchange.example/exchange/v1/schemas/org-stock-entry.schema.json", dynamic_anchors: &[] },
+        // IN_ORG_STOCK_LOT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/org-stock-lot.schema.json", dynamic_anchors: &[] },
+        // IN_ORG_STOCK_MEMBERS
         Resource { uri: "https://exchange.example/exchange/v1/schemas/org-stock-members.schema.json", dynamic_anchors: &[] },
+        // IN_ORG_UNIT_LIST
         Resource { uri: "https://exchange.example/exchange/v1/schemas/org-unit-list.schema.json", dynamic_anchors: &[] },
+        // IN_ORG_UNIT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/org-unit.schema.json", dynamic_anchors: &[] },
+        // IN_PAGE
         Resource { uri: "https://exchange.example/exchange/v1/schemas/page.schema.json", dynamic_anchors: &[] },
+        // IN_PROBLEM
         Resource { uri: "https://exchange.example/exchange/v1/schemas/problem.schema.json", dynamic_anchors: &[] },
+        // IN_PROVENANCE
         Resource { uri: "https://exchange.example/exchange/v1/schemas/provenance.schema.json", dynamic_anchors: &[] },
+        // IN_QUALITY
         Resource { uri: "https://exchange.example/exchange/v1/schemas/quality.schema.json", dynamic_anchors: &[] },
+        // IN_QUANTITY
         Resource { uri: "https://exchange.example/exchange/v1/schemas/quantity.schema.json", dynamic_anchors: &[] },
+        // IN_REFINERY_DRAFT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/refinery-draft.schema.json", dynamic_anchors: &[] },
+        // IN_RESOLVE_REQUEST
         Resource { uri: "https://exchange.example/exchange/v1/schemas/resolve-request.schema.json", dynamic_anchors: &[] },
+        // IN_RESOLVE_RESPONSE
         Resource { uri: "https://exchange.example/exchange/v1/schemas/resolve-response.schema.json", dynamic_anchors: &[] },
+        // IN_SERVICE_DOCUMENT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/service-document.schema.json", dynamic_anchors: &[] },
+        // IN_SHIP
         Resource { uri: "https://exchange.example/exchange/v1/schemas/ship.schema.json", dynamic_anchors: &[] },
+        // IN_STOCK_LOT
         Resource { uri: "https://exchange.example/exchange/v1/schemas/stock-lot.schema.json", dynamic_anchors: &[] },
+        // IN_TOMBSTONE
         Resource { uri: "https://exchange.example/exchange/v1/schemas/tombstone.schema.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^(?:/(?:[^~/]|~[01])*)*$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^(?:/(?:[^~/]|~[01])*)*$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('/', 1), ('0', 2), ('2', 0), ('~', 3), ('\u{7f}', 0)], 4, 8, 16, &[0, 0, 0, 0, 4, 4, 4, 4, 0, 12, 0, 0, 12, 12, 12, 16, 0, 0, 12, 0])) };
+pub(super) static PATTERN_B84AF24E: Pattern<'static> = Pattern { source: "^(?:/(?:[^~/]|~[01])*)*$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('/', 1), ('0', 2), ('2', 0), ('~', 3), ('\u{7f}', 0)], 4, 8, 16, &[0, 0, 0, 0, 4, 4, 4, 4, 0, 12, 0, 0, 12, 12, 12, 16, 0, 0, 12, 0])) };
 
 /// `^1\.[0-9]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_1: Pattern = Pattern { source: "^1\\.[0-9]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Literal("1."), pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_B2054B11: Pattern<'static> = Pattern { source: "^1\\.[0-9]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Literal("1."), pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
 
 /// `^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
 #[rustfmt::skip]
-pub(super) static PATTERN_2: Pattern = Pattern { source: "^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 8, max: 8 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 4, max: 4 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 4, max: 4 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 4, max: 4 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 12, max: 12 }] }) };
+pub(super) static PATTERN_FACCA7AE: Pattern<'static> = Pattern { source: "^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 8, max: 8 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 4, max: 4 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 4, max: 4 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 4, max: 4 }, pattern::Atom::Literal("-"), pattern::Atom::Class { class: pattern::Class { ascii: 0x7e0000007e03ff000000000000, ranges: &[] }, min: 12, max: 12 }] }) };
 
 /// `^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\.[0-9]{1,9})?(?:[Zz]|\+00:00)$`
 #[rustfmt::skip]
-pub(super) static PATTERN_3: Pattern = Pattern { source: "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\\.[0-9]{1,9})?(?:[Zz]|\\+00:00)$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('+', 1), (',', 0), ('-', 2), ('.', 3), ('/', 0), ('0', 4), ('1', 5), ('2', 6), ('3', 7), ('4', 8), ('5', 9), ('6', 10), ('7', 11), ('9', 12), (':', 13), (';', 0), ('T', 14), ('U', 0), ('Z', 15), ('[', 0), ('t', 14), ('u', 0), ('z', 15), ('{', 0)], 16, 48, 48, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0, 0, 0, 0, 0, 0, 0, 80, 80, 80, 80, 80, 80, 80, 80, 80, 0, 0, 0, 0, 0, 0, 0, 96, 96, 96, 96, 96, 96, 96, 96, 96, 0, 0, 0, 0, 0, 0, 0, 112, 112, 112, 112, 112, 112, 112, 112, 112, 0, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 144, 160, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 176, 176, 176, 176, 176, 176, 176, 176, 0, 0, 0, 0, 0, 0, 0, 176, 176, 176, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 208, 224, 224, 240, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 256, 256, 256, 256, 256, 256, 256, 256, 0, 0, 0, 0, 0, 0, 0, 256, 256, 256, 256, 256, 256, 256, 256, 256, 0, 0, 0, 0, 0, 0, 0, 256, 256, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 272, 0, 0, 0, 0, 0, 288, 288, 304, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 320, 320, 320, 320, 320, 320, 320, 320, 320, 0, 0, 0, 0, 0, 0, 0, 320, 320, 320, 336, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 352, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 368, 0, 0, 0, 0, 0, 0, 384, 384, 384, 384, 384, 384, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 384, 384, 384, 384, 384, 400, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 416, 416, 416, 416, 416, 416, 416, 416, 416, 0, 0, 0, 0, 0, 0, 0, 416, 416, 416, 416, 416, 416, 416, 416, 432, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 448, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 464, 0, 0, 0, 0, 0, 0, 480, 480, 480, 480, 480, 480, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 480, 480, 480, 480, 480, 480, 496, 0, 0, 0, 0, 0, 0, 0, 0, 0, 512, 512, 512, 512, 512, 512, 512, 512, 512, 0, 0, 0, 0, 0, 0, 0, 512, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 544, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 560, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 576, 576, 576, 576, 576, 576, 576, 576, 576, 0, 0, 0, 0, 0, 0, 0, 592, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 0, 608, 608, 608, 608, 608, 608, 608, 608, 608, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 624, 0, 0, 0, 528, 0, 0, 640, 640, 640, 640, 640, 640, 640, 640, 640, 0, 0, 32, 0, 0, 0, 0, 656, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 0, 672, 672, 672, 672, 672, 672, 672, 672, 672, 0, 0, 32, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 0, 688, 688, 688, 688, 688, 688, 688, 688, 688, 0, 0, 32, 0, 528, 0, 0, 704, 704, 704, 704, 704, 704, 704, 704, 704, 0, 0, 32, 0, 528, 0, 0, 720, 720, 720, 720, 720, 720, 720, 720, 720, 0, 0, 32, 0, 528, 0, 0, 736, 736, 736, 736, 736, 736, 736, 736, 736, 0, 0, 32, 0, 528, 0, 0, 752, 752, 752, 752, 752, 752, 752, 752, 752, 0, 0, 32, 0, 528, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32])) };
+pub(super) static PATTERN_96551BD9: Pattern<'static> = Pattern { source: "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|23:59:60)(?:\\.[0-9]{1,9})?(?:[Zz]|\\+00:00)$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('+', 1), (',', 0), ('-', 2), ('.', 3), ('/', 0), ('0', 4), ('1', 5), ('2', 6), ('3', 7), ('4', 8), ('5', 9), ('6', 10), ('7', 11), ('9', 12), (':', 13), (';', 0), ('T', 14), ('U', 0), ('Z', 15), ('[', 0), ('t', 14), ('u', 0), ('z', 15), ('{', 0)], 16, 48, 48, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 64, 64, 64, 64, 64, 64, 64, 64, 0, 0, 0, 0, 0, 0, 0, 80, 80, 80, 80, 80, 80, 80, 80, 80, 0, 0, 0, 0, 0, 0, 0, 96, 96, 96, 96, 96, 96, 96, 96, 96, 0, 0, 0, 0, 0, 0, 0, 112, 112, 112, 112, 112, 112, 112, 112, 112, 0, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 144, 160, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 176, 176, 176, 176, 176, 176, 176, 176, 0, 0, 0, 0, 0, 0, 0, 176, 176, 176, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 208, 224, 224, 240, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 256, 256, 256, 256, 256, 256, 256, 256, 0, 0, 0, 0, 0, 0, 0, 256, 256, 256, 256, 256, 256, 256, 256, 256, 0, 0, 0, 0, 0, 0, 0, 256, 256, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 272, 0, 0, 0, 0, 0, 288, 288, 304, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 320, 320, 320, 320, 320, 320, 320, 320, 320, 0, 0, 0, 0, 0, 0, 0, 320, 320, 320, 336, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 352, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 368, 0, 0, 0, 0, 0, 0, 384, 384, 384, 384, 384, 384, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 384, 384, 384, 384, 384, 400, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 416, 416, 416, 416, 416, 416, 416, 416, 416, 0, 0, 0, 0, 0, 0, 0, 416, 416, 416, 416, 416, 416, 416, 416, 432, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 448, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 464, 0, 0, 0, 0, 0, 0, 480, 480, 480, 480, 480, 480, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 480, 480, 480, 480, 480, 480, 496, 0, 0, 0, 0, 0, 0, 0, 0, 0, 512, 512, 512, 512, 512, 512, 512, 512, 512, 0, 0, 0, 0, 0, 0, 0, 512, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 544, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 560, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 576, 576, 576, 576, 576, 576, 576, 576, 576, 0, 0, 0, 0, 0, 0, 0, 592, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 0, 608, 608, 608, 608, 608, 608, 608, 608, 608, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 624, 0, 0, 0, 528, 0, 0, 640, 640, 640, 640, 640, 640, 640, 640, 640, 0, 0, 32, 0, 0, 0, 0, 656, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 0, 672, 672, 672, 672, 672, 672, 672, 672, 672, 0, 0, 32, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 528, 0, 0, 688, 688, 688, 688, 688, 688, 688, 688, 688, 0, 0, 32, 0, 528, 0, 0, 704, 704, 704, 704, 704, 704, 704, 704, 704, 0, 0, 32, 0, 528, 0, 0, 720, 720, 720, 720, 720, 720, 720, 720, 720, 0, 0, 32, 0, 528, 0, 0, 736, 736, 736, 736, 736, 736, 736, 736, 736, 0, 0, 32, 0, 528, 0, 0, 752, 752, 752, 752, 752, 752, 752, 752, 752, 0, 0, 32, 0, 528, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32])) };
 
 /// `^[A-Z][A-Z0-9_]{2,63}$`
 #[rustfmt::skip]
-pub(super) static PATTERN_4: Pattern = Pattern { source: "^[A-Z][A-Z0-9_]{2,63}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe0000000000000000, ranges: &[] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x87fffffe03ff000000000000, ranges: &[] }, min: 2, max: 63 }] }) };
+pub(super) static PATTERN_1D8D4565: Pattern<'static> = Pattern { source: "^[A-Z][A-Z0-9_]{2,63}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe0000000000000000, ranges: &[] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x87fffffe03ff000000000000, ranges: &[] }, min: 2, max: 63 }] }) };
 
 /// `^[A-Za-z0-9._-]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_5: Pattern = Pattern { source: "^[A-Za-z0-9._-]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff600000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_4F591544: Pattern<'static> = Pattern { source: "^[A-Za-z0-9._-]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff600000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
 
 /// `^[A-Za-z0-9._:-]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_6: Pattern = Pattern { source: "^[A-Za-z0-9._:-]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe07ff600000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_EAB1CA79: Pattern<'static> = Pattern { source: "^[A-Za-z0-9._:-]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe07ff600000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
 
 /// `^[A-Za-z0-9._~-]{8,128}$`
 #[rustfmt::skip]
-pub(super) static PATTERN_7: Pattern = Pattern { source: "^[A-Za-z0-9._~-]{8,128}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x47fffffe87fffffe03ff600000000000, ranges: &[] }, min: 8, max: 128 }] }) };
+pub(super) static PATTERN_EF45FE33: Pattern<'static> = Pattern { source: "^[A-Za-z0-9._~-]{8,128}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x47fffffe87fffffe03ff600000000000, ranges: &[] }, min: 8, max: 128 }] }) };
 
 /// `^[A-Za-z0-9_-]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_8: Pattern = Pattern { source: "^[A-Za-z0-9_-]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff200000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_2F959EB5: Pattern<'static> = Pattern { source: "^[A-Za-z0-9_-]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff200000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
 
 /// `^[\p{L}\p{N}._-][\p{L}\p{N} ._-]*$`
 #[rustfmt::skip]
-pub(super) static PATTERN_9: Pattern = Pattern { source: "^[\\p{L}\\p{N}._-][\\p{L}\\p{N} ._-]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff600000000000, ranges: &[('ª', 'ª'), ('²', '³'), ('µ', 'µ'), ('¹', 'º'), ('¼', '¾'), ('À', 'Ö'), ('Ø', 'ö'), ('ø', 'ˁ'), ('ˆ', 'ˑ'), ('ˠ', 'ˤ'), ('ˬ', 'ˬ'), ('ˮ', 'ˮ'), ('Ͱ', 'ʹ'), ('Ͷ', 'ͷ'), ('ͺ', 'ͽ'), ('Ϳ', 'Ϳ'), ('Ά', 'Ά'), ('Έ', 'Ί'), ('Ό', 'Ό'), ('Ύ', 'Ρ'), ('Σ', 'ϵ'), ('Ϸ', 'ҁ'), ('Ҋ', 'ԯ'), ('Ա', 'Ֆ'), ('ՙ', 'ՙ'), ('ՠ', 'ֈ'), ('א', 'ת'), ('ׯ', 'ײ'), ('ؠ', 'ي'), ('٠', '٩'), ('ٮ', 'ٯ'), ('ٱ', 'ۓ'), ('ە', 'ە'), ('ۥ', 'ۦ'), ('ۮ', 'ۼ'), ('ۿ', 'ۿ'), ('ܐ', 'ܐ'), ('ܒ', 'ܯ'), ('ݍ', 'ޥ'), ('ޱ', 'ޱ'), ('߀', 'ߪ'), ('ߴ', 'ߵ'), ('ߺ', 'ߺ'), ('ࠀ', 'ࠕ'), ('ࠚ', 'ࠚ'), ('ࠤ', 'ࠤ'), ('ࠨ', 'ࠨ'), ('ࡀ', 'ࡘ'), ('ࡠ', 'ࡪ'), ('ࡰ', 'ࢇ'), ('ࢉ', 'ࢎ'), ('ࢠ', 'ࣉ'), ('ऄ', 'ह'), ('ऽ', 'ऽ'), ('ॐ', 'ॐ'), ('क़', 'ॡ'), ('०', '९'), ('ॱ', 'ঀ'), ('অ', 'ঌ'), ('এ', 'ঐ'), ('ও', 'ন'), ('প', 'র'), ('ল', 'ল'), ('শ', 'হ'), ('ঽ', 'ঽ'), ('ৎ', 'ৎ'), ('ড়', 'ঢ়'), ('য়', 'ৡ'), ('০', 'ৱ'), ('৴', '৹'), ('ৼ', 'ৼ'), ('ਅ', 'ਊ'), ('ਏ', 'ਐ'), ('ਓ', 'ਨ'), ('ਪ', 'ਰ'), ('ਲ', 'ਲ਼'), ('ਵ', 'ਸ਼'), ('ਸ', 'ਹ'), ('ਖ਼', 'ੜ'), ('ਫ਼', 'ਫ਼'), ('੦', '੯'), ('ੲ', 'ੴ'), ('અ', 'ઍ'), ('એ', 'ઑ'), ('ઓ', 'ન'), ('પ', 'ર'), ('લ', 'ળ'), ('વ', 'હ'), ('ઽ', 'ઽ'), ('ૐ', 'ૐ'), ('ૠ', 'ૡ'), ('૦', '૯'), ('ૹ', 'ૹ'), ('ଅ', 'ଌ'), ('ଏ', 'ଐ'), ('ଓ', 'ନ'), ('ପ', 'ର'), ('ଲ', 'ଳ'), ('ଵ', 'ହ'), ('ଽ', 'ଽ'), ('ଡ଼', 'ଢ଼'), ('ୟ', 'ୡ'), ('୦', '୯'), ('ୱ', '୷'), ('ஃ', 'ஃ'), ('அ', 'ஊ'), ('எ', 'ஐ'), ('ஒ', 'க'), ('ங', 'ச'), ('ஜ', 'ஜ'), ('ஞ', 'ட'), ('ண', 'த'), ('ந', 'ப'), ('ம', 'ஹ'), ('ௐ', 'ௐ'), ('௦', '௲'), ('అ', 'ఌ'), ('ఎ', 'ఐ'), ('ఒ', 'న'), ('ప', 'హ'), ('ఽ', 'ఽ'), ('ౘ', 'ౚ'), ('ౝ', 'ౝ'), ('ౠ', 'ౡ'), ('౦', '౯'), ('౸', '౾'), ('ಀ', 'ಀ'), ('ಅ', 'ಌ'), ('ಎ', 'ಐ'), ('ಒ', 'ನ'), ('ಪ', 'ಳ'), ('ವ', 'ಹ'), ('ಽ', 'ಽ'), ('ೝ', 'ೞ'), ('ೠ', 'ೡ'), ('೦', '೯'), ('ೱ', 'ೲ'), ('ഄ', 'ഌ'), ('എ', 'ഐ'), ('ഒ', 'ഺ'), ('ഽ', 'ഽ'), ('ൎ', 'ൎ'), ('ൔ', 'ൖ'), ('൘', 'ൡ'), ('൦', '൸'), ('ൺ', 'ൿ'), ('අ', 'ඖ'), ('ක', 'න'), ('ඳ', 'ර'), ('ල', 'ල'), ('ව', 'ෆ'), ('෦', '෯'), ('ก', 'ะ'), ('า', 'ำ'), ('เ', 'ๆ'), ('๐', '๙'), ('ກ', 'ຂ'), ('ຄ', 'ຄ'), ('ຆ', 'ຊ'), ('ຌ', 'ຣ'), ('ລ', 'ລ'), ('ວ', 'ະ'), ('າ', 'ຳ'), ('ຽ', 'ຽ'), ('ເ', 'ໄ'), ('ໆ', 'ໆ'), ('໐', '໙'), ('ໜ', 'ໟ'), ('ༀ', 'ༀ'), ('༠', '༳'), ('ཀ', 'ཇ'), ('ཉ', 'ཬ'), ('ྈ', 'ྌ'), ('က', 'ဪ'), ('ဿ', '၉'), ('ၐ', 'ၕ'), ('ၚ', 'ၝ'), ('ၡ', 'ၡ'), ('ၥ', 'ၦ'), ('ၮ', 'ၰ'), ('ၵ', 'ႁ'), ('ႎ', 'ႎ'), ('႐', '႙'), ('Ⴀ', 'Ⴥ'), ('Ⴧ', 'Ⴧ'), ('Ⴭ', 'Ⴭ'), ('ა', 'ჺ'), ('ჼ', 'ቈ'), ('ቊ', 'ቍ'), ('ቐ', 'ቖ'), ('ቘ', 'ቘ'), ('ቚ', 'ቝ'), ('በ', 'ኈ'), ('ኊ', 'ኍ'), ('ነ', 'ኰ'), ('ኲ', 'ኵ'), ('ኸ', 'ኾ'), ('ዀ', 'ዀ'), ('ዂ', 'ዅ'), ('ወ', 'ዖ'), ('ዘ', 'ጐ'), ('ጒ', 'ጕ'), ('ጘ', 'ፚ'), ('፩', '፼'), ('ᎀ', 'ᎏ'), ('Ꭰ', 'Ᏽ'), ('ᏸ', 'ᏽ'), ('ᐁ', 'ᙬ'), ('ᙯ', 'ᙿ'), ('ᚁ', 'ᚚ'), ('ᚠ', 'ᛪ'), ('ᛮ', 'ᛸ'), ('ᜀ', 'ᜑ'), ('ᜟ', 'ᜱ'), ('ᝀ', 'ᝑ'), ('ᝠ', 'ᝬ'), ('ᝮ', 'ᝰ'), ('ក', 'ឳ'), ('ៗ', 'ៗ'), ('ៜ', 'ៜ'), ('០', '៩'), ('៰', '៹'), ('᠐', '᠙'), ('ᠠ', 'ᡸ'), ('ᢀ', 'ᢄ'), ('ᢇ', 'ᢨ'), ('ᢪ', 'ᢪ'), ('ᢰ', 'ᣵ'), ('ᤀ', 'ᤞ'), ('᥆', 'ᥭ'), ('ᥰ', 'ᥴ'), ('ᦀ', 'ᦫ'), ('ᦰ', 'ᧉ'), ('᧐', '᧚'), ('ᨀ', 'ᨖ'), ('ᨠ', 'ᩔ'), ('᪀', '᪉'), ('᪐', '᪙'), ('ᪧ', 'ᪧ'), ('ᬅ', 'ᬳ'), ('ᭅ', 'ᭌ'), ('᭐', '᭙'), ('ᮃ', 'ᮠ'), ('ᮮ', 'ᯥ'), ('ᰀ', 'ᰣ'), ('᱀', '᱉'), ('ᱍ', 'ᱽ'), ('ᲀ', 'ᲊ'), ('Ა', 'Ჺ'), ('Ჽ', 'Ჿ'), ('ᳩ', 'ᳬ'), ('ᳮ', 'ᳳ'), ('ᳵ', 'ᳶ'), ('ᳺ', 'ᳺ'), ('ᴀ', 'ᶿ'), ('Ḁ', 'ἕ'), ('Ἐ', 'Ἕ'), ('ἠ', 'ὅ'), ('Ὀ', 'Ὅ'), ('ὐ', 'ὗ'), ('Ὑ', 'Ὑ'), ('Ὓ', 'Ὓ'), ('Ὕ', 'Ὕ'), ('Ὗ', 'ώ'), ('ᾀ', 'ᾴ'), ('ᾶ', 'ᾼ'), ('ι', 'ι'), ('ῂ', 'ῄ'), ('ῆ', 'ῌ'), ('ῐ', 'ΐ'), ('ῖ', 'Ί'), ('ῠ', 'Ῥ'), ('ῲ', 'ῴ'), ('ῶ', 'ῼ'), ('⁰', 'ⁱ'), ('⁴', '⁹'), ('ⁿ', '₉'), ('ₐ', 'ₜ'), ('ℂ', 'ℂ'), ('ℇ', 'ℇ'), ('ℊ', 'ℓ'), ('ℕ', 'ℕ'), ('ℙ', 'ℝ'), ('ℤ', 'ℤ'), ('Ω', 'Ω'), ('ℨ', 'ℨ'), ('K', 'ℭ'), ('ℯ', 'ℹ'), ('ℼ', 'ℿ'), ('ⅅ', 'ⅉ'), ('ⅎ', 'ⅎ'), ('⅐', '↉'), ('①', '⒛'), ('⓪', '⓿'), ('❶', '➓'), ('Ⰰ', 'ⳤ'), ('Ⳬ', 'ⳮ'), ('Ⳳ', 'ⳳ'), ('⳽', '⳽'), ('ⴀ', 'ⴥ'), ('ⴧ', 'ⴧ'), ('ⴭ', 'ⴭ'), ('ⴰ', 'ⵧ'), ('ⵯ', 'ⵯ'), ('ⶀ', 'ⶖ'), ('ⶠ', 'ⶦ'), ('ⶨ', 'ⶮ'), ('ⶰ', 'ⶶ'), ('ⶸ', 'ⶾ'), ('ⷀ', 'ⷆ'), ('ⷈ', 'ⷎ'), ('ⷐ', 'ⷖ'), ('ⷘ', 'ⷞ'), ('ⸯ', 'ⸯ'), ('々', '〇'), ('〡', '〩'), ('〱', '〵'), ('〸', '〼'), ('ぁ', 'ゖ'), ('ゝ', 'ゟ'), ('ァ', 'ヺ'), ('ー', 'ヿ'), ('ㄅ', 'ㄯ'), ('ㄱ', 'ㆎ'), ('㆒', '㆕'), ('ㆠ', 'ㆿ'), ('ㇰ', 'ㇿ'), ('㈠', '㈩'), ('㉈', '㉏'), ('㉑', '㉟'), ('㊀', '㊉'), ('㊱', '㊿'), ('㐀', '䶿'), ('一', 'ꒌ'), ('ꓐ', 'ꓽ'), ('ꔀ', 'ꘌ'), ('ꘐ', 'ꘫ'), ('Ꙁ', 'ꙮ'), ('ꙿ', 'ꚝ'), ('ꚠ', 'ꛯ'), ('ꜗ', 'ꜟ'), ('Ꜣ', 'ꞈ'), ('Ꞌ', 'ꟍ'), ('Ꟑ', 'ꟑ'), ('ꟓ', 'ꟓ'), ('ꟕ', 'Ƛ'), ('ꟲ', 'ꠁ'), ('ꠃ', 'ꠅ'), ('ꠇ', 'ꠊ'), ('ꠌ', 'ꠢ'), ('꠰', '꠵'), ('ꡀ', 'ꡳ'), ('ꢂ', 'ꢳ'), ('꣐', '꣙'), ('ꣲ', 'ꣷ'), ('ꣻ', 'ꣻ'), ('ꣽ', 'ꣾ'), ('꤀', 'ꤥ'), ('ꤰ', 'ꥆ'), ('ꥠ', 'ꥼ'), ('ꦄ', 'ꦲ'), ('ꧏ', '꧙'), ('ꧠ', 'ꧤ'), ('ꧦ', 'ꧾ'), ('ꨀ', 'ꨨ'), ('ꩀ', 'ꩂ'), ('ꩄ', 'ꩋ'), ('꩐', '꩙'), ('ꩠ', 'ꩶ'), ('ꩺ', 'ꩺ'), ('ꩾ', 'ꪯ'), ('ꪱ', 'ꪱ'), ('ꪵ', 'ꪶ'), ('ꪹ', 'ꪽ'), ('ꫀ', 'ꫀ'), ('ꫂ', 'ꫂ'), ('ꫛ', 'ꫝ'), ('ꫠ', 'ꫪ'), ('ꫲ', 'ꫴ'), ('ꬁ', 'ꬆ'), ('ꬉ', 'ꬎ'), ('ꬑ', 'ꬖ'), ('ꬠ', 'ꬦ'), ('ꬨ', 'ꬮ'), ('ꬰ', 'ꭚ'), ('ꭜ', 'ꭩ'), ('ꭰ', 'ꯢ'), ('꯰', '꯹'), ('가', '힣'), ('ힰ', 'ퟆ'), ('ퟋ', 'ퟻ'), ('豈', '舘'), ('並', '龎'), ('ﬀ', 'ﬆ'), ('ﬓ', 'ﬗ'), ('יִ', 'יִ'), ('ײַ', 'ﬨ'), ('שׁ', 'זּ'), ('טּ', 'לּ'), ('מּ', 'מּ'), ('נּ', 'סּ'), ('ףּ', 'פּ'), ('צּ', 'ﮱ'), ('ﯓ', 'ﴽ'), ('ﵐ', 'ﶏ'), ('ﶒ', 'ﷇ'), ('ﷰ', 'ﷻ'), ('ﹰ', 'ﹴ'), ('ﹶ', 'ﻼ'), ('０', '９'), ('Ａ', 'Ｚ'), ('ａ', 'ｚ'), ('ｦ', 'ﾾ'), ('ￂ', 'ￇ'), ('ￊ', 'ￏ'), ('ￒ', 'ￗ'), ('ￚ', 'ￜ'), ('𐀀', '𐀋'), ('𐀍', '𐀦'), ('𐀨', '𐀺'), ('𐀼', '𐀽'), ('𐀿', '𐁍'), ('𐁐', '𐁝'), ('𐂀', '𐃺'), ('𐄇', '𐄳'), ('𐅀', '𐅸'), ('𐆊', '𐆋'), ('𐊀', '𐊜'), ('𐊠', '𐋐'), ('𐋡', '𐋻'), ('𐌀', '𐌣'), ('𐌭', '𐍊'), ('𐍐', '𐍵'), ('𐎀', '𐎝'), ('𐎠', '𐏃'), ('𐏈', '𐏏'), ('𐏑', '𐏕'), ('𐐀', '𐒝'), ('𐒠', '𐒩'), ('𐒰', '𐓓'), ('𐓘', '𐓻'), ('𐔀', '𐔧'), ('𐔰', '𐕣'), ('𐕰', '𐕺'), ('𐕼', '𐖊'), ('𐖌', '𐖒'), ('𐖔', '𐖕'), ('𐖗', '𐖡'), ('𐖣', '𐖱'), ('𐖳', '𐖹'), ('𐖻', '𐖼'), ('𐗀', '𐗳'), ('𐘀', '𐜶'), ('𐝀', '𐝕'), ('𐝠', '𐝧'), ('𐞀', '𐞅'), ('𐞇', '𐞰'), ('𐞲', '𐞺'), ('𐠀', '𐠅'), ('𐠈', '𐠈'), ('𐠊', '𐠵'), ('𐠷', '𐠸'), ('𐠼', '𐠼'), ('𐠿', '𐡕'), ('𐡘', '𐡶'), ('𐡹', '𐢞'), ('𐢧', '𐢯'), ('𐣠', '𐣲'), ('𐣴', '𐣵'), ('𐣻', '𐤛'), ('𐤠', '𐤹'), ('𐦀', '𐦷'), ('𐦼', '𐧏'), ('𐧒', '𐨀'), ('𐨐', '𐨓'), ('𐨕', '𐨗'), ('𐨙', '𐨵'), ('𐩀', '𐩈'), ('𐩠', '𐩾'), ('𐪀', '𐪟'), ('𐫀', '𐫇'), ('𐫉', '𐫤'), ('𐫫', '𐫯'), ('𐬀', '𐬵'), ('𐭀', '𐭕'), ('𐭘', '𐭲'), ('𐭸', '𐮑'), ('𐮩', '𐮯'), ('𐰀', '𐱈'), ('𐲀', '𐲲'), ('𐳀', '𐳲'), ('𐳺', '𐴣'), ('𐴰', '𐴹'), ('𐵀', '𐵥'), ('𐵯', '𐶅'), ('𐹠', '𐹾'), ('𐺀', '𐺩'), ('𐺰', '𐺱'), ('𐻂', '𐻄'), ('𐼀', '𐼧'), ('𐼰', '𐽅'), ('𐽑', '𐽔'), ('𐽰', '𐾁'), ('𐾰', '𐿋'), ('𐿠', '𐿶'), ('𑀃', '𑀷'), ('𑁒', '𑁯'), ('𑁱', '𑁲'), ('𑁵', '𑁵'), ('𑂃', '𑂯'), ('𑃐', '𑃨'), ('𑃰', '𑃹'), ('𑄃', '𑄦'), ('𑄶', '𑄿'), ('𑅄', '𑅄'), ('𑅇', '𑅇'), ('𑅐', '𑅲'), ('𑅶', '𑅶'), ('𑆃', '𑆲'), ('𑇁', '𑇄'), ('𑇐', '𑇚'), ('𑇜', '𑇜'), ('𑇡', '𑇴'), ('𑈀', '𑈑'), ('𑈓', '𑈫'), ('𑈿', '𑉀'), ('𑊀', '𑊆'), ('𑊈', '𑊈'), ('𑊊', '𑊍'), ('𑊏', '𑊝'), ('𑊟', '𑊨'), ('𑊰', '𑋞'), ('𑋰', '𑋹'), ('𑌅', '𑌌'), ('𑌏', '𑌐'), ('𑌓', '𑌨'), ('𑌪', '𑌰'), ('𑌲', '𑌳'), ('𑌵', '𑌹'), ('𑌽', '𑌽'), ('𑍐', '𑍐'), ('𑍝', '𑍡'), ('𑎀', '𑎉'), ('𑎋', '𑎋'), ('𑎎', '𑎎'), ('𑎐', '𑎵'), ('𑎷', '𑎷'), ('𑏑', '𑏑'), ('𑏓', '𑏓'), ('𑐀', '𑐴'), ('𑑇', '𑑊'), ('𑑐', '𑑙'), ('𑑟', '𑑡'), ('𑒀', '𑒯'), ('𑓄', '𑓅'), ('𑓇', '𑓇'), ('𑓐', '𑓙'), ('𑖀', '𑖮'), ('𑗘', '𑗛'), ('𑘀', '𑘯'), ('𑙄', '𑙄'), ('𑙐', '𑙙'), ('𑚀', '𑚪'), ('𑚸', '𑚸'), ('𑛀', '𑛉'), ('𑛐', '𑛣'), ('𑜀', '𑜚'), ('𑜰', '𑜻'), ('𑝀', '𑝆'), ('𑠀', '𑠫'), ('𑢠', '𑣲'), ('𑣿', '𑤆'), ('𑤉', '𑤉'), ('𑤌', '𑤓'), ('𑤕', '𑤖'), ('𑤘', '𑤯'), ('𑤿', '𑤿'), ('𑥁', '𑥁'), ('𑥐', '𑥙'), ('𑦠', '𑦧'), ('𑦪', '𑧐'), ('𑧡', '𑧡'), ('𑧣', '𑧣'), ('𑨀', '𑨀'), ('𑨋', '𑨲'), ('𑨺', '𑨺'), ('𑩐', '𑩐'), ('𑩜', '𑪉'), ('𑪝', '𑪝'), ('𑪰', '𑫸'), ('𑯀', '𑯠'), ('𑯰', '𑯹'), ('𑰀', '𑰈'), ('𑰊', '𑰮'), ('𑱀', '𑱀'), ('𑱐', '𑱬'), ('𑱲', '𑲏'), ('𑴀', '𑴆'), ('𑴈', '𑴉'), ('𑴋', '𑴰'), ('𑵆', '𑵆'), ('𑵐', '𑵙'), ('𑵠', '𑵥'), ('𑵧', '𑵨'), ('𑵪', '𑶉'), ('𑶘', '𑶘'), ('𑶠', '𑶩'), ('𑻠', '𑻲'), ('𑼂', '𑼂'), ('𑼄', '𑼐'), ('𑼒', '𑼳'), ('𑽐', '𑽙'), ('𑾰', '𑾰'), ('𑿀', '𑿔'), ('𒀀', '𒎙'), ('𒐀', '𒑮'), ('𒒀', '𒕃'), ('𒾐', '𒿰'), ('𓀀', '𓐯'), ('𓑁', '𓑆'), ('𓑠', '𔏺'), ('𔐀', '𔙆'), ('𖄀', '𖄝'), ('𖄰', '𖄹'), ('𖠀', '𖨸'), ('𖩀', '𖩞'), ('𖩠', '𖩩'), ('𖩰', '𖪾'), ('𖫀', '𖫉'), ('𖫐', '𖫭'), ('𖬀', '𖬯'), ('𖭀', '𖭃'), ('𖭐', '𖭙'), ('𖭛', '𖭡'), ('𖭣', '𖭷'), ('𖭽', '𖮏'), ('𖵀', '𖵬'), ('𖵰', '𖵹'), ('𖹀', '𖺖'), ('𖼀', '𖽊'), ('𖽐', '𖽐'), ('𖾓', '𖾟'), ('𖿠', '𖿡'), ('𖿣', '𖿣'), ('𗀀', '𘟷'), ('𘠀', '𘳕'), ('𘳿', '𘴈'), ('𚿰', '𚿳'), ('𚿵', '𚿻'), ('𚿽', '𚿾'), ('𛀀', '𛄢'), ('𛄲', '𛄲'), ('𛅐', '𛅒'), ('𛅕', '𛅕'), ('𛅤', '𛅧'), ('𛅰', '𛋻'), ('𛰀', '𛱪'), ('𛱰', '𛱼'), ('𛲀', '𛲈'), ('𛲐', '𛲙'), ('𜳰', '𜳹'), ('𝋀', '𝋓'), ('𝋠', '𝋳'), ('𝍠', '𝍸'), ('𝐀', '𝑔'), ('𝑖', '𝒜'), ('𝒞', '𝒟'), ('𝒢', '𝒢'), ('𝒥', '𝒦'), ('𝒩', '𝒬'), ('𝒮', '𝒹'), ('𝒻', '𝒻'), ('𝒽', '𝓃'), ('𝓅', '𝔅'), ('𝔇', '𝔊'), ('𝔍', '𝔔'), ('𝔖', '𝔜'), ('𝔞', '𝔹'), ('𝔻', '𝔾'), ('𝕀', '𝕄'), ('𝕆', '𝕆'), ('𝕊', '𝕐'), ('𝕒', '𝚥'), ('𝚨', '𝛀'), ('𝛂', '𝛚'), ('𝛜', '𝛺'), ('𝛼', '𝜔'), ('𝜖', '𝜴'), ('𝜶', '𝝎'), ('𝝐', '𝝮'), ('𝝰', '𝞈'), ('𝞊', '𝞨'), ('𝞪', '𝟂'), ('𝟄', '𝟋'), ('𝟎', '𝟿'), ('𝼀', '𝼞'), ('𝼥', '𝼪'), ('𞀰', '𞁭'), ('𞄀', '𞄬'), ('𞄷', '𞄽'), ('𞅀', '𞅉'), ('𞅎', '𞅎'), ('𞊐', '𞊭'), ('𞋀', '𞋫'), ('𞋰', '𞋹'), ('𞓐', '𞓫'), ('𞓰', '𞓹'), ('𞗐', '𞗭'), ('𞗰', '𞗺'), ('𞟠', '𞟦'), ('𞟨', '𞟫'), ('𞟭', '𞟮'), ('𞟰', '𞟾'), ('𞠀', '𞣄'), ('𞣇', '𞣏'), ('𞤀', '𞥃'), ('𞥋', '𞥋'), ('𞥐', '𞥙'), ('𞱱', '𞲫'), ('𞲭', '𞲯'), ('𞲱', '𞲴'), ('𞴁', '𞴭'), ('𞴯', '𞴽'), ('𞸀', '𞸃'), ('𞸅', '𞸟'), ('𞸡', '𞸢'), ('𞸤', '𞸤'), ('𞸧', '𞸧'), ('𞸩', '𞸲'), ('𞸴', '𞸷'), ('𞸹', '𞸹'), ('𞸻', '𞸻'), ('𞹂', '𞹂'), ('𞹇', '𞹇'), ('𞹉', '𞹉'), ('𞹋', '𞹋'), ('𞹍', '𞹏'), ('𞹑', '𞹒'), ('𞹔', '𞹔'), ('𞹗', '𞹗'), ('𞹙', '𞹙'), ('𞹛', '𞹛'), ('𞹝', '𞹝'), ('𞹟', '𞹟'), ('𞹡', '𞹢'), ('𞹤', '𞹤'), ('𞹧', '𞹪'), ('𞹬', '𞹲'), ('𞹴', '𞹷'), ('𞹹', '𞹼'), ('𞹾', '𞹾'), ('𞺀', '𞺉'), ('𞺋', '𞺛'), ('𞺡', '𞺣'), ('𞺥', '𞺩'), ('𞺫', '𞺻'), ('🄀', '🄌'), ('🯰', '🯹'), ('𠀀', '𪛟'), ('𪜀', '𫜹'), ('𫝀', '𫠝'), ('𫠠', '𬺡'), ('𬺰', '𮯠'), ('𮯰', '𮹝'), ('丽', '𪘀'), ('𰀀', '𱍊'), ('𱍐', '𲎯')] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff600100000000, ranges: &[('ª', 'ª'), ('²', '³'), ('µ', 'µ'), ('¹', 'º'), ('¼', '¾'), ('À', 'Ö'), ('Ø', 'ö'), ('ø', 'ˁ'), ('ˆ', 'ˑ'), ('ˠ', 'ˤ'), ('ˬ', 'ˬ'), ('ˮ', 'ˮ'), ('Ͱ', 'ʹ'), ('Ͷ', 'ͷ'), ('ͺ', 'ͽ'), ('Ϳ', 'Ϳ'), ('Ά', 'Ά'), ('Έ', 'Ί'), ('Ό', 'Ό'), ('Ύ', 'Ρ'), ('Σ', 'ϵ'), ('Ϸ', 'ҁ'), ('Ҋ', 'ԯ'), ('Ա', 'Ֆ'), ('ՙ', 'ՙ'), ('ՠ', 'ֈ'), ('א', 'ת'), ('ׯ', 'ײ'), ('ؠ', 'ي'), ('٠', '٩'), ('ٮ', 'ٯ'), ('ٱ', 'ۓ'), ('ە', 'ە'), ('ۥ', 'ۦ'), ('ۮ', 'ۼ'), ('ۿ', 'ۿ'), ('ܐ', 'ܐ'), ('ܒ', 'ܯ'), ('ݍ', 'ޥ'), ('ޱ', 'ޱ'), ('߀', 'ߪ'), ('ߴ', 'ߵ'), ('ߺ', 'ߺ'), ('ࠀ', 'ࠕ'), ('ࠚ', 'ࠚ'), ('ࠤ', 'ࠤ'), ('ࠨ', 'ࠨ'), ('ࡀ', 'ࡘ'), ('ࡠ', 'ࡪ'), ('ࡰ', 'ࢇ'), ('ࢉ', 'ࢎ'), ('ࢠ', 'ࣉ'), ('ऄ', 'ह'), ('ऽ', 'ऽ'), ('ॐ', 'ॐ'), ('क़', 'ॡ'), ('०', '९'), ('ॱ', 'ঀ'), ('অ', 'ঌ'), ('এ', 'ঐ'), ('ও', 'ন'), ('প', 'র'), ('ল', 'ল'), ('শ', 'হ'), ('ঽ', 'ঽ'), ('ৎ', 'ৎ'), ('ড়', 'ঢ়'), ('য়', 'ৡ'), ('০', 'ৱ'), ('৴', '৹'), ('ৼ', 'ৼ'), ('ਅ', 'ਊ'), ('ਏ', 'ਐ'), ('ਓ', 'ਨ'), ('ਪ', 'ਰ'), ('ਲ', 'ਲ਼'), ('ਵ', 'ਸ਼'), ('ਸ', 'ਹ'), ('ਖ਼', 'ੜ'), ('ਫ਼', 'ਫ਼'), ('੦', '੯'), ('ੲ', 'ੴ'), ('અ', 'ઍ'), ('એ', 'ઑ'), ('ઓ', 'ન'), ('પ', 'ર'), ('લ', 'ળ'), ('વ', 'હ'), ('ઽ', 'ઽ'), ('ૐ', 'ૐ'), ('ૠ', 'ૡ'), ('૦', '૯'), ('ૹ', 'ૹ'), ('ଅ', 'ଌ'), ('ଏ', 'ଐ'), ('ଓ', 'ନ'), ('ପ', 'ର'), ('ଲ', 'ଳ'), ('ଵ', 'ହ'), ('ଽ', 'ଽ'), ('ଡ଼', 'ଢ଼'), ('ୟ', 'ୡ'), ('୦', '୯'), ('ୱ', '୷'), ('ஃ', 'ஃ'), ('அ', 'ஊ'), ('எ', 'ஐ'), ('ஒ', 'க'), ('ங', 'ச'), ('ஜ', 'ஜ'), ('ஞ', 'ட'), ('ண', 'த'), ('ந', 'ப'), ('ம', 'ஹ'), ('ௐ', 'ௐ'), ('௦', '௲'), ('అ', 'ఌ'), ('ఎ', 'ఐ'), ('ఒ', 'న'), ('ప', 'హ'), ('ఽ', 'ఽ'), ('ౘ', 'ౚ'), ('ౝ', 'ౝ'), ('ౠ', 'ౡ'), ('౦', '౯'), ('౸', '౾'), ('ಀ', 'ಀ'), ('ಅ', 'ಌ'), ('ಎ', 'ಐ'), ('ಒ', 'ನ'), ('ಪ', 'ಳ'), ('ವ', 'ಹ'), ('ಽ', 'ಽ'), ('ೝ', 'ೞ'), ('ೠ', 'ೡ'), ('೦', '೯'), ('ೱ', 'ೲ'), ('ഄ', 'ഌ'), ('എ', 'ഐ'), ('ഒ', 'ഺ'), ('ഽ', 'ഽ'), ('ൎ', 'ൎ'), ('ൔ', 'ൖ'), ('൘', 'ൡ'), ('൦', '൸'), ('ൺ', 'ൿ'), ('අ', 'ඖ'), ('ක', 'න'), ('ඳ', 'ර'), ('ල', 'ල'), ('ව', 'ෆ'), ('෦', '෯'), ('ก', 'ะ'), ('า', 'ำ'), ('เ', 'ๆ'), ('๐', '๙'), ('ກ', 'ຂ'), ('ຄ', 'ຄ'), ('ຆ', 'ຊ'), ('ຌ', 'ຣ'), ('ລ', 'ລ'), ('ວ', 'ະ'), ('າ', 'ຳ'), ('ຽ', 'ຽ'), ('ເ', 'ໄ'), ('ໆ', 'ໆ'), ('໐', '໙'), ('ໜ', 'ໟ'), ('ༀ', 'ༀ'), ('༠', '༳'), ('ཀ', 'ཇ'), ('ཉ', 'ཬ'), ('ྈ', 'ྌ'), ('က', 'ဪ'), ('ဿ', '၉'), ('ၐ', 'ၕ'), ('ၚ', 'ၝ'), ('ၡ', 'ၡ'), ('ၥ', 'ၦ'), ('ၮ', 'ၰ'), ('ၵ', 'ႁ'), ('ႎ', 'ႎ'), ('႐', '႙'), ('Ⴀ', 'Ⴥ'), ('Ⴧ', 'Ⴧ'), ('Ⴭ', 'Ⴭ'), ('ა', 'ჺ'), ('ჼ', 'ቈ'), ('ቊ', 'ቍ'), ('ቐ', 'ቖ'), ('ቘ', 'ቘ'), ('ቚ', 'ቝ'), ('በ', 'ኈ'), ('ኊ', 'ኍ'), ('ነ', 'ኰ'), ('ኲ', 'ኵ'), ('ኸ', 'ኾ'), ('ዀ', 'ዀ'), ('ዂ', 'ዅ'), ('ወ', 'ዖ'), ('ዘ', 'ጐ'), ('ጒ', 'ጕ'), ('ጘ', 'ፚ'), ('፩', '፼'), ('ᎀ', 'ᎏ'), ('Ꭰ', 'Ᏽ'), ('ᏸ', 'ᏽ'), ('ᐁ', 'ᙬ'), ('ᙯ', 'ᙿ'), ('ᚁ', 'ᚚ'), ('ᚠ', 'ᛪ'), ('ᛮ', 'ᛸ'), ('ᜀ', 'ᜑ'), ('ᜟ', 'ᜱ'), ('ᝀ', 'ᝑ'), ('ᝠ', 'ᝬ'), ('ᝮ', 'ᝰ'), ('ក', 'ឳ'), ('ៗ', 'ៗ'), ('ៜ', 'ៜ'), ('០', '៩'), ('៰', '៹'), ('᠐', '᠙'), ('ᠠ', 'ᡸ'), ('ᢀ', 'ᢄ'), ('ᢇ', 'ᢨ'), ('ᢪ', 'ᢪ'), ('ᢰ', 'ᣵ'), ('ᤀ', 'ᤞ'), ('᥆', 'ᥭ'), ('ᥰ', 'ᥴ'), ('ᦀ', 'ᦫ'), ('ᦰ', 'ᧉ'), ('᧐', '᧚'), ('ᨀ', 'ᨖ'), ('ᨠ', 'ᩔ'), ('᪀', '᪉'), ('᪐', '᪙'), ('ᪧ', 'ᪧ'), ('ᬅ', 'ᬳ'), ('ᭅ', 'ᭌ'), ('᭐', '᭙'), ('ᮃ', 'ᮠ'), ('ᮮ', 'ᯥ'), ('ᰀ', 'ᰣ'), ('᱀', '᱉'), ('ᱍ', 'ᱽ'), ('ᲀ', 'ᲊ'), ('Ა', 'Ჺ'), ('Ჽ', 'Ჿ'), ('ᳩ', 'ᳬ'), ('ᳮ', 'ᳳ'), ('ᳵ', 'ᳶ'), ('ᳺ', 'ᳺ'), ('ᴀ', 'ᶿ'), ('Ḁ', 'ἕ'), ('Ἐ', 'Ἕ'), ('ἠ', 'ὅ'), ('Ὀ', 'Ὅ'), ('ὐ', 'ὗ'), ('Ὑ', 'Ὑ'), ('Ὓ', 'Ὓ'), ('Ὕ', 'Ὕ'), ('Ὗ', 'ώ'), ('ᾀ', 'ᾴ'), ('ᾶ', 'ᾼ'), ('ι', 'ι'), ('ῂ', 'ῄ'), ('ῆ', 'ῌ'), ('ῐ', 'ΐ'), ('ῖ', 'Ί'), ('ῠ', 'Ῥ'), ('ῲ', 'ῴ'), ('ῶ', 'ῼ'), ('⁰', 'ⁱ'), ('⁴', '⁹'), ('ⁿ', '₉'), ('ₐ', 'ₜ'), ('ℂ', 'ℂ'), ('ℇ', 'ℇ'), ('ℊ', 'ℓ'), ('ℕ', 'ℕ'), ('ℙ', 'ℝ'), ('ℤ', 'ℤ'), ('Ω', 'Ω'), ('ℨ', 'ℨ'), ('K', 'ℭ'), ('ℯ', 'ℹ'), ('ℼ', 'ℿ'), ('ⅅ', 'ⅉ'), ('ⅎ', 'ⅎ'), ('⅐', '↉'), ('①', '⒛'), ('⓪', '⓿'), ('❶', '➓'), ('Ⰰ', 'ⳤ'), ('Ⳬ', 'ⳮ'), ('Ⳳ', 'ⳳ'), ('⳽', '⳽'), ('ⴀ', 'ⴥ'), ('ⴧ', 'ⴧ'), ('ⴭ', 'ⴭ'), ('ⴰ', 'ⵧ'), ('ⵯ', 'ⵯ'), ('ⶀ', 'ⶖ'), ('ⶠ', 'ⶦ'), ('ⶨ', 'ⶮ'), ('ⶰ', 'ⶶ'), ('ⶸ', 'ⶾ'), ('ⷀ', 'ⷆ'), ('ⷈ', 'ⷎ'), ('ⷐ', 'ⷖ'), ('ⷘ', 'ⷞ'), ('ⸯ', 'ⸯ'), ('々', '〇'), ('〡', '〩'), ('〱', '〵'), ('〸', '〼'), ('ぁ', 'ゖ'), ('ゝ', 'ゟ'), ('ァ', 'ヺ'), ('ー', 'ヿ'), ('ㄅ', 'ㄯ'), ('ㄱ', 'ㆎ'), ('㆒', '㆕'), ('ㆠ', 'ㆿ'), ('ㇰ', 'ㇿ'), ('㈠', '㈩'), ('㉈', '㉏'), ('㉑', '㉟'), ('㊀', '㊉'), ('㊱', '㊿'), ('㐀', '䶿'), ('一', 'ꒌ'), ('ꓐ', 'ꓽ'), ('ꔀ', 'ꘌ'), ('ꘐ', 'ꘫ'), ('Ꙁ', 'ꙮ'), ('ꙿ', 'ꚝ'), ('ꚠ', 'ꛯ'), ('ꜗ', 'ꜟ'), ('Ꜣ', 'ꞈ'), ('Ꞌ', 'ꟍ'), ('Ꟑ', 'ꟑ'), ('ꟓ', 'ꟓ'), ('ꟕ', 'Ƛ'), ('ꟲ', 'ꠁ'), ('ꠃ', 'ꠅ'), ('ꠇ', 'ꠊ'), ('ꠌ', 'ꠢ'), ('꠰', '꠵'), ('ꡀ', 'ꡳ'), ('ꢂ', 'ꢳ'), ('꣐', '꣙'), ('ꣲ', 'ꣷ'), ('ꣻ', 'ꣻ'), ('ꣽ', 'ꣾ'), ('꤀', 'ꤥ'), ('ꤰ', 'ꥆ'), ('ꥠ', 'ꥼ'), ('ꦄ', 'ꦲ'), ('ꧏ', '꧙'), ('ꧠ', 'ꧤ'), ('ꧦ', 'ꧾ'), ('ꨀ', 'ꨨ'), ('ꩀ', 'ꩂ'), ('ꩄ', 'ꩋ'), ('꩐', '꩙'), ('ꩠ', 'ꩶ'), ('ꩺ', 'ꩺ'), ('ꩾ', 'ꪯ'), ('ꪱ', 'ꪱ'), ('ꪵ', 'ꪶ'), ('ꪹ', 'ꪽ'), ('ꫀ', 'ꫀ'), ('ꫂ', 'ꫂ'), ('ꫛ', 'ꫝ'), ('ꫠ', 'ꫪ'), ('ꫲ', 'ꫴ'), ('ꬁ', 'ꬆ'), ('ꬉ', 'ꬎ'), ('ꬑ', 'ꬖ'), ('ꬠ', 'ꬦ'), ('ꬨ', 'ꬮ'), ('ꬰ', 'ꭚ'), ('ꭜ', 'ꭩ'), ('ꭰ', 'ꯢ'), ('꯰', '꯹'), ('가', '힣'), ('ힰ', 'ퟆ'), ('ퟋ', 'ퟻ'), ('豈', '舘'), ('並', '龎'), ('ﬀ', 'ﬆ'), ('ﬓ', 'ﬗ'), ('יִ', 'יִ'), ('ײַ', 'ﬨ'), ('שׁ', 'זּ'), ('טּ', 'לּ'), ('מּ', 'מּ'), ('נּ', 'סּ'), ('ףּ', 'פּ'), ('צּ', 'ﮱ'), ('ﯓ', 'ﴽ'), ('ﵐ', 'ﶏ'), ('ﶒ', 'ﷇ'), ('ﷰ', 'ﷻ'), ('ﹰ', 'ﹴ'), ('ﹶ', 'ﻼ'), ('０', '９'), ('Ａ', 'Ｚ'), ('ａ', 'ｚ'), ('ｦ', 'ﾾ'), ('ￂ', 'ￇ'), ('ￊ', 'ￏ'), ('ￒ', 'ￗ'), ('ￚ', 'ￜ'), ('𐀀', '𐀋'), ('𐀍', '𐀦'), ('𐀨', '𐀺'), ('𐀼', '𐀽'), ('𐀿', '𐁍'), ('𐁐', '𐁝'), ('𐂀', '𐃺'), ('𐄇', '𐄳'), ('𐅀', '𐅸'), ('𐆊', '𐆋'), ('𐊀', '𐊜'), ('𐊠', '𐋐'), ('𐋡', '𐋻'), ('𐌀', '𐌣'), ('𐌭', '𐍊'), ('𐍐', '𐍵'), ('𐎀', '𐎝'), ('𐎠', '𐏃'), ('𐏈', '𐏏'), ('𐏑', '𐏕'), ('𐐀', '𐒝'), ('𐒠', '𐒩'), ('𐒰', '𐓓'), ('𐓘', '𐓻'), ('𐔀', '𐔧'), ('𐔰', '𐕣'), ('𐕰', '𐕺'), ('𐕼', '𐖊'), ('𐖌', '𐖒'), ('𐖔', '𐖕'), ('𐖗', '𐖡'), ('𐖣', '𐖱'), ('𐖳', '𐖹'), ('𐖻', '𐖼'), ('𐗀', '𐗳'), ('𐘀', '𐜶'), ('𐝀', '𐝕'), ('𐝠', '𐝧'), ('𐞀', '𐞅'), ('𐞇', '𐞰'), ('𐞲', '𐞺'), ('𐠀', '𐠅'), ('𐠈', '𐠈'), ('𐠊', '𐠵'), ('𐠷', '𐠸'), ('𐠼', '𐠼'), ('𐠿', '𐡕'), ('𐡘', '𐡶'), ('𐡹', '𐢞'), ('𐢧', '𐢯'), ('𐣠', '𐣲'), ('𐣴', '𐣵'), ('𐣻', '𐤛'), ('𐤠', '𐤹'), ('𐦀', '𐦷'), ('𐦼', '𐧏'), ('𐧒', '𐨀'), ('𐨐', '𐨓'), ('𐨕', '𐨗'), ('𐨙', '𐨵'), ('𐩀', '𐩈'), ('𐩠', '𐩾'), ('𐪀', '𐪟'), ('𐫀', '𐫇'), ('𐫉', '𐫤'), ('𐫫', '𐫯'), ('𐬀', '𐬵'), ('𐭀', '𐭕'), ('𐭘', '𐭲'), ('𐭸', '𐮑'), ('𐮩', '𐮯'), ('𐰀', '𐱈'), ('𐲀', '𐲲'), ('𐳀', '𐳲'), ('𐳺', '𐴣'), ('𐴰', '𐴹'), ('𐵀', '𐵥'), ('𐵯', '𐶅'), ('𐹠', '𐹾'), ('𐺀', '𐺩'), ('𐺰', '𐺱'), ('𐻂', '𐻄'), ('𐼀', '𐼧'), ('𐼰', '𐽅'), ('𐽑', '𐽔'), ('𐽰', '𐾁'), ('𐾰', '𐿋'), ('𐿠', '𐿶'), ('𑀃', '𑀷'), ('𑁒', '𑁯'), ('𑁱', '𑁲'), ('𑁵', '𑁵'), ('𑂃', '𑂯'), ('𑃐', '𑃨'), ('𑃰', '𑃹'), ('𑄃', '𑄦'), ('𑄶', '𑄿'), ('𑅄', '𑅄'), ('𑅇', '𑅇'), ('𑅐', '𑅲'), ('𑅶', '𑅶'), ('𑆃', '𑆲'), ('𑇁', '𑇄'), ('𑇐', '𑇚'), ('𑇜', '𑇜'), ('𑇡', '𑇴'), ('𑈀', '𑈑'), ('𑈓', '𑈫'), ('𑈿', '𑉀'), ('𑊀', '𑊆'), ('𑊈', '𑊈'), ('𑊊', '𑊍'), ('𑊏', '𑊝'), ('𑊟', '𑊨'), ('𑊰', '𑋞'), ('𑋰', '𑋹'), ('𑌅', '𑌌'), ('𑌏', '𑌐'), ('𑌓', '𑌨'), ('𑌪', '𑌰'), ('𑌲', '𑌳'), ('𑌵', '𑌹'), ('𑌽', '𑌽'), ('𑍐', '𑍐'), ('𑍝', '𑍡'), ('𑎀', '𑎉'), ('𑎋', '𑎋'), ('𑎎', '𑎎'), ('𑎐', '𑎵'), ('𑎷', '𑎷'), ('𑏑', '𑏑'), ('𑏓', '𑏓'), ('𑐀', '𑐴'), ('𑑇', '𑑊'), ('𑑐', '𑑙'), ('𑑟', '𑑡'), ('𑒀', '𑒯'), ('𑓄', '𑓅'), ('𑓇', '𑓇'), ('𑓐', '𑓙'), ('𑖀', '𑖮'), ('𑗘', '𑗛'), ('𑘀', '𑘯'), ('𑙄', '𑙄'), ('𑙐', '𑙙'), ('𑚀', '𑚪'), ('𑚸', '𑚸'), ('𑛀', '𑛉'), ('𑛐', '𑛣'), ('𑜀', '𑜚'), ('𑜰', '𑜻'), ('𑝀', '𑝆'), ('𑠀', '𑠫'), ('𑢠', '𑣲'), ('𑣿', '𑤆'), ('𑤉', '𑤉'), ('𑤌', '𑤓'), ('𑤕', '𑤖'), ('𑤘', '𑤯'), ('𑤿', '𑤿'), ('𑥁', '𑥁'), ('𑥐', '𑥙'), ('𑦠', '𑦧'), ('𑦪', '𑧐'), ('𑧡', '𑧡'), ('𑧣', '𑧣'), ('𑨀', '𑨀'), ('𑨋', '𑨲'), ('𑨺', '𑨺'), ('𑩐', '𑩐'), ('𑩜', '𑪉'), ('𑪝', '𑪝'), ('𑪰', '𑫸'), ('𑯀', '𑯠'), ('𑯰', '𑯹'), ('𑰀', '𑰈'), ('𑰊', '𑰮'), ('𑱀', '𑱀'), ('𑱐', '𑱬'), ('𑱲', '𑲏'), ('𑴀', '𑴆'), ('𑴈', '𑴉'), ('𑴋', '𑴰'), ('𑵆', '𑵆'), ('𑵐', '𑵙'), ('𑵠', '𑵥'), ('𑵧', '𑵨'), ('𑵪', '𑶉'), ('𑶘', '𑶘'), ('𑶠', '𑶩'), ('𑻠', '𑻲'), ('𑼂', '𑼂'), ('𑼄', '𑼐'), ('𑼒', '𑼳'), ('𑽐', '𑽙'), ('𑾰', '𑾰'), ('𑿀', '𑿔'), ('𒀀', '𒎙'), ('𒐀', '𒑮'), ('𒒀', '𒕃'), ('𒾐', '𒿰'), ('𓀀', '𓐯'), ('𓑁', '𓑆'), ('𓑠', '𔏺'), ('𔐀', '𔙆'), ('𖄀', '𖄝'), ('𖄰', '𖄹'), ('𖠀', '𖨸'), ('𖩀', '𖩞'), ('𖩠', '𖩩'), ('𖩰', '𖪾'), ('𖫀', '𖫉'), ('𖫐', '𖫭'), ('𖬀', '𖬯'), ('𖭀', '𖭃'), ('𖭐', '𖭙'), ('𖭛', '𖭡'), ('𖭣', '𖭷'), ('𖭽', '𖮏'), ('𖵀', '𖵬'), ('𖵰', '𖵹'), ('𖹀', '𖺖'), ('𖼀', '𖽊'), ('𖽐', '𖽐'), ('𖾓', '𖾟'), ('𖿠', '𖿡'), ('𖿣', '𖿣'), ('𗀀', '𘟷'), ('𘠀', '𘳕'), ('𘳿', '𘴈'), ('𚿰', '𚿳'), ('𚿵', '𚿻'), ('𚿽', '𚿾'), ('𛀀', '𛄢'), ('𛄲', '𛄲'), ('𛅐', '𛅒'), ('𛅕', '𛅕'), ('𛅤', '𛅧'), ('𛅰', '𛋻'), ('𛰀', '𛱪'), ('𛱰', '𛱼'), ('𛲀', '𛲈'), ('𛲐', '𛲙'), ('𜳰', '𜳹'), ('𝋀', '𝋓'), ('𝋠', '𝋳'), ('𝍠', '𝍸'), ('𝐀', '𝑔'), ('𝑖', '𝒜'), ('𝒞', '𝒟'), ('𝒢', '𝒢'), ('𝒥', '𝒦'), ('𝒩', '𝒬'), ('𝒮', '𝒹'), ('𝒻', '𝒻'), ('𝒽', '𝓃'), ('𝓅', '𝔅'), ('𝔇', '𝔊'), ('𝔍', '𝔔'), ('𝔖', '𝔜'), ('𝔞', '𝔹'), ('𝔻', '𝔾'), ('𝕀', '𝕄'), ('𝕆', '𝕆'), ('𝕊', '𝕐'), ('𝕒', '𝚥'), ('𝚨', '𝛀'), ('𝛂', '𝛚'), ('𝛜', '𝛺'), ('𝛼', '𝜔'), ('𝜖', '𝜴'), ('𝜶', '𝝎'), ('𝝐', '𝝮'), ('𝝰', '𝞈'), ('𝞊', '𝞨'), ('𝞪', '𝟂'), ('𝟄', '𝟋'), ('𝟎', '𝟿'), ('𝼀', '𝼞'), ('𝼥', '𝼪'), ('𞀰', '𞁭'), ('𞄀', '𞄬'), ('𞄷', '𞄽'), ('𞅀', '𞅉'), ('𞅎', '𞅎'), ('𞊐', '𞊭'), ('𞋀', '𞋫'), ('𞋰', '𞋹'), ('𞓐', '𞓫'), ('𞓰', '𞓹'), ('𞗐', '𞗭'), ('𞗰', '𞗺'), ('𞟠', '𞟦'), ('𞟨', '𞟫'), ('𞟭', '𞟮'), ('𞟰', '𞟾'), ('𞠀', '𞣄'), ('𞣇', '𞣏'), ('𞤀', '𞥃'), ('𞥋', '𞥋'), ('𞥐', '𞥙'), ('𞱱', '𞲫'), ('𞲭', '𞲯'), ('𞲱', '𞲴'), ('𞴁', '𞴭'), ('𞴯', '𞴽'), ('𞸀', '𞸃'), ('𞸅', '𞸟'), ('𞸡', '𞸢'), ('𞸤', '𞸤'), ('𞸧', '𞸧'), ('𞸩', '𞸲'), ('𞸴', '𞸷'), ('𞸹', '𞸹'), ('𞸻', '𞸻'), ('𞹂', '𞹂'), ('𞹇', '𞹇'), ('𞹉', '𞹉'), ('𞹋', '𞹋'), ('𞹍', '𞹏'), ('𞹑', '𞹒'), ('𞹔', '𞹔'), ('𞹗', '𞹗'), ('𞹙', '𞹙'), ('𞹛', '𞹛'), ('𞹝', '𞹝'), ('𞹟', '𞹟'), ('𞹡', '𞹢'), ('𞹤', '𞹤'), ('𞹧', '𞹪'), ('𞹬', '𞹲'), ('𞹴', '𞹷'), ('𞹹', '𞹼'), ('𞹾', '𞹾'), ('𞺀', '𞺉'), ('𞺋', '𞺛'), ('𞺡', '𞺣'), ('𞺥', '𞺩'), ('𞺫', '𞺻'), ('🄀', '🄌'), ('🯰', '🯹'), ('𠀀', '𪛟'), ('𪜀', '𫜹'), ('𫝀', '𫠝'), ('𫠠', '𬺡'), ('𬺰', '𮯠'), ('𮯰', '𮹝'), ('丽', '𪘀'), ('𰀀', '𱍊'), ('𱍐', '𲎯')] }, min: 0, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_2E4C814E: Pattern<'static> = Pattern { source: "^[\\p{L}\\p{N}._-][\\p{L}\\p{N} ._-]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff600000000000, ranges: &[('ª', 'ª'), ('²', '³'), ('µ', 'µ'), ('¹', 'º'), ('¼', '¾'), ('À', 'Ö'), ('Ø', 'ö'), ('ø', 'ˁ'), ('ˆ', 'ˑ'), ('ˠ', 'ˤ'), ('ˬ', 'ˬ'), ('ˮ', 'ˮ'), ('Ͱ', 'ʹ'), ('Ͷ', 'ͷ'), ('ͺ', 'ͽ'), ('Ϳ', 'Ϳ'), ('Ά', 'Ά'), ('Έ', 'Ί'), ('Ό', 'Ό'), ('Ύ', 'Ρ'), ('Σ', 'ϵ'), ('Ϸ', 'ҁ'), ('Ҋ', 'ԯ'), ('Ա', 'Ֆ'), ('ՙ', 'ՙ'), ('ՠ', 'ֈ'), ('א', 'ת'), ('ׯ', 'ײ'), ('ؠ', 'ي'), ('٠', '٩'), ('ٮ', 'ٯ'), ('ٱ', 'ۓ'), ('ە', 'ە'), ('ۥ', 'ۦ'), ('ۮ', 'ۼ'), ('ۿ', 'ۿ'), ('ܐ', 'ܐ'), ('ܒ', 'ܯ'), ('ݍ', 'ޥ'), ('ޱ', 'ޱ'), ('߀', 'ߪ'), ('ߴ', 'ߵ'), ('ߺ', 'ߺ'), ('ࠀ', 'ࠕ'), ('ࠚ', 'ࠚ'), ('ࠤ', 'ࠤ'), ('ࠨ', 'ࠨ'), ('ࡀ', 'ࡘ'), ('ࡠ', 'ࡪ'), ('ࡰ', 'ࢇ'), ('ࢉ', 'ࢎ'), ('ࢠ', 'ࣉ'), ('ऄ', 'ह'), ('ऽ', 'ऽ'), ('ॐ', 'ॐ'), ('क़', 'ॡ'), ('०', '९'), ('ॱ', 'ঀ'), ('অ', 'ঌ'), ('এ', 'ঐ'), ('ও', 'ন'), ('প', 'র'), ('ল', 'ল'), ('শ', 'হ'), ('ঽ', 'ঽ'), ('ৎ', 'ৎ'), ('ড়', 'ঢ়'), ('য়', 'ৡ'), ('০', 'ৱ'), ('৴', '৹'), ('ৼ', 'ৼ'), ('ਅ', 'ਊ'), ('ਏ', 'ਐ'), ('ਓ', 'ਨ'), ('ਪ', 'ਰ'), ('ਲ', 'ਲ਼'), ('ਵ', 'ਸ਼'), ('ਸ', 'ਹ'), ('ਖ਼', 'ੜ'), ('ਫ਼', 'ਫ਼'), ('੦', '੯'), ('ੲ', 'ੴ'), ('અ', 'ઍ'), ('એ', 'ઑ'), ('ઓ', 'ન'), ('પ', 'ર'), ('લ', 'ળ'), ('વ', 'હ'), ('ઽ', 'ઽ'), ('ૐ', 'ૐ'), ('ૠ', 'ૡ'), ('૦', '૯'), ('ૹ', 'ૹ'), ('ଅ', 'ଌ'), ('ଏ', 'ଐ'), ('ଓ', 'ନ'), ('ପ', 'ର'), ('ଲ', 'ଳ'), ('ଵ', 'ହ'), ('ଽ', 'ଽ'), ('ଡ଼', 'ଢ଼'), ('ୟ', 'ୡ'), ('୦', '୯'), ('ୱ', '୷'), ('ஃ', 'ஃ'), ('அ', 'ஊ'), ('எ', 'ஐ'), ('ஒ', 'க'), ('ங', 'ச'), ('ஜ', 'ஜ'), ('ஞ', 'ட'), ('ண', 'த'), ('ந', 'ப'), ('ம', 'ஹ'), ('ௐ', 'ௐ'), ('௦', '௲'), ('అ', 'ఌ'), ('ఎ', 'ఐ'), ('ఒ', 'న'), ('ప', 'హ'), ('ఽ', 'ఽ'), ('ౘ', 'ౚ'), ('ౝ', 'ౝ'), ('ౠ', 'ౡ'), ('౦', '౯'), ('౸', '౾'), ('ಀ', 'ಀ'), ('ಅ', 'ಌ'), ('ಎ', 'ಐ'), ('ಒ', 'ನ'), ('ಪ', 'ಳ'), ('ವ', 'ಹ'), ('ಽ', 'ಽ'), ('ೝ', 'ೞ'), ('ೠ', 'ೡ'), ('೦', '೯'), ('ೱ', 'ೲ'), ('ഄ', 'ഌ'), ('എ', 'ഐ'), ('ഒ', 'ഺ'), ('ഽ', 'ഽ'), ('ൎ', 'ൎ'), ('ൔ', 'ൖ'), ('൘', 'ൡ'), ('൦', '൸'), ('ൺ', 'ൿ'), ('අ', 'ඖ'), ('ක', 'න'), ('ඳ', 'ර'), ('ල', 'ල'), ('ව', 'ෆ'), ('෦', '෯'), ('ก', 'ะ'), ('า', 'ำ'), ('เ', 'ๆ'), ('๐', '๙'), ('ກ', 'ຂ'), ('ຄ', 'ຄ'), ('ຆ', 'ຊ'), ('ຌ', 'ຣ'), ('ລ', 'ລ'), ('ວ', 'ະ'), ('າ', 'ຳ'), ('ຽ', 'ຽ'), ('ເ', 'ໄ'), ('ໆ', 'ໆ'), ('໐', '໙'), ('ໜ', 'ໟ'), ('ༀ', 'ༀ'), ('༠', '༳'), ('ཀ', 'ཇ'), ('ཉ', 'ཬ'), ('ྈ', 'ྌ'), ('က', 'ဪ'), ('ဿ', '၉'), ('ၐ', 'ၕ'), ('ၚ', 'ၝ'), ('ၡ', 'ၡ'), ('ၥ', 'ၦ'), ('ၮ', 'ၰ'), ('ၵ', 'ႁ'), ('ႎ', 'ႎ'), ('႐', '႙'), ('Ⴀ', 'Ⴥ'), ('Ⴧ', 'Ⴧ'), ('Ⴭ', 'Ⴭ'), ('ა', 'ჺ'), ('ჼ', 'ቈ'), ('ቊ', 'ቍ'), ('ቐ', 'ቖ'), ('ቘ', 'ቘ'), ('ቚ', 'ቝ'), ('በ', 'ኈ'), ('ኊ', 'ኍ'), ('ነ', 'ኰ'), ('ኲ', 'ኵ'), ('ኸ', 'ኾ'), ('ዀ', 'ዀ'), ('ዂ', 'ዅ'), ('ወ', 'ዖ'), ('ዘ', 'ጐ'), ('ጒ', 'ጕ'), ('ጘ', 'ፚ'), ('፩', '፼'), ('ᎀ', 'ᎏ'), ('Ꭰ', 'Ᏽ'), ('ᏸ', 'ᏽ'), ('ᐁ', 'ᙬ'), ('ᙯ', 'ᙿ'), ('ᚁ', 'ᚚ'), ('ᚠ', 'ᛪ'), ('ᛮ', 'ᛸ'), ('ᜀ', 'ᜑ'), ('ᜟ', 'ᜱ'), ('ᝀ', 'ᝑ'), ('ᝠ', 'ᝬ'), ('ᝮ', 'ᝰ'), ('ក', 'ឳ'), ('ៗ', 'ៗ'), ('ៜ', 'ៜ'), ('០', '៩'), ('៰', '៹'), ('᠐', '᠙'), ('ᠠ', 'ᡸ'), ('ᢀ', 'ᢄ'), ('ᢇ', 'ᢨ'), ('ᢪ', 'ᢪ'), ('ᢰ', 'ᣵ'), ('ᤀ', 'ᤞ'), ('᥆', 'ᥭ'), ('ᥰ', 'ᥴ'), ('ᦀ', 'ᦫ'), ('ᦰ', 'ᧉ'), ('᧐', '᧚'), ('ᨀ', 'ᨖ'), ('ᨠ', 'ᩔ'), ('᪀', '᪉'), ('᪐', '᪙'), ('ᪧ', 'ᪧ'), ('ᬅ', 'ᬳ'), ('ᭅ', 'ᭌ'), ('᭐', '᭙'), ('ᮃ', 'ᮠ'), ('ᮮ', 'ᯥ'), ('ᰀ', 'ᰣ'), ('᱀', '᱉'), ('ᱍ', 'ᱽ'), ('ᲀ', 'ᲊ'), ('Ა', 'Ჺ'), ('Ჽ', 'Ჿ'), ('ᳩ', 'ᳬ'), ('ᳮ', 'ᳳ'), ('ᳵ', 'ᳶ'), ('ᳺ', 'ᳺ'), ('ᴀ', 'ᶿ'), ('Ḁ', 'ἕ'), ('Ἐ', 'Ἕ'), ('ἠ', 'ὅ'), ('Ὀ', 'Ὅ'), ('ὐ', 'ὗ'), ('Ὑ', 'Ὑ'), ('Ὓ', 'Ὓ'), ('Ὕ', 'Ὕ'), ('Ὗ', 'ώ'), ('ᾀ', 'ᾴ'), ('ᾶ', 'ᾼ'), ('ι', 'ι'), ('ῂ', 'ῄ'), ('ῆ', 'ῌ'), ('ῐ', 'ΐ'), ('ῖ', 'Ί'), ('ῠ', 'Ῥ'), ('ῲ', 'ῴ'), ('ῶ', 'ῼ'), ('⁰', 'ⁱ'), ('⁴', '⁹'), ('ⁿ', '₉'), ('ₐ', 'ₜ'), ('ℂ', 'ℂ'), ('ℇ', 'ℇ'), ('ℊ', 'ℓ'), ('ℕ', 'ℕ'), ('ℙ', 'ℝ'), ('ℤ', 'ℤ'), ('Ω', 'Ω'), ('ℨ', 'ℨ'), ('K', 'ℭ'), ('ℯ', 'ℹ'), ('ℼ', 'ℿ'), ('ⅅ', 'ⅉ'), ('ⅎ', 'ⅎ'), ('⅐', '↉'), ('①', '⒛'), ('⓪', '⓿'), ('❶', '➓'), ('Ⰰ', 'ⳤ'), ('Ⳬ', 'ⳮ'), ('Ⳳ', 'ⳳ'), ('⳽', '⳽'), ('ⴀ', 'ⴥ'), ('ⴧ', 'ⴧ'), ('ⴭ', 'ⴭ'), ('ⴰ', 'ⵧ'), ('ⵯ', 'ⵯ'), ('ⶀ', 'ⶖ'), ('ⶠ', 'ⶦ'), ('ⶨ', 'ⶮ'), ('ⶰ', 'ⶶ'), ('ⶸ', 'ⶾ'), ('ⷀ', 'ⷆ'), ('ⷈ', 'ⷎ'), ('ⷐ', 'ⷖ'), ('ⷘ', 'ⷞ'), ('ⸯ', 'ⸯ'), ('々', '〇'), ('〡', '〩'), ('〱', '〵'), ('〸', '〼'), ('ぁ', 'ゖ'), ('ゝ', 'ゟ'), ('ァ', 'ヺ'), ('ー', 'ヿ'), ('ㄅ', 'ㄯ'), ('ㄱ', 'ㆎ'), ('㆒', '㆕'), ('ㆠ', 'ㆿ'), ('ㇰ', 'ㇿ'), ('㈠', '㈩'), ('㉈', '㉏'), ('㉑', '㉟'), ('㊀', '㊉'), ('㊱', '㊿'), ('㐀', '䶿'), ('一', 'ꒌ'), ('ꓐ', 'ꓽ'), ('ꔀ', 'ꘌ'), ('ꘐ', 'ꘫ'), ('Ꙁ', 'ꙮ'), ('ꙿ', 'ꚝ'), ('ꚠ', 'ꛯ'), ('ꜗ', 'ꜟ'), ('Ꜣ', 'ꞈ'), ('Ꞌ', 'ꟍ'), ('Ꟑ', 'ꟑ'), ('ꟓ', 'ꟓ'), ('ꟕ', 'Ƛ'), ('ꟲ', 'ꠁ'), ('ꠃ', 'ꠅ'), ('ꠇ', 'ꠊ'), ('ꠌ', 'ꠢ'), ('꠰', '꠵'), ('ꡀ', 'ꡳ'), ('ꢂ', 'ꢳ'), ('꣐', '꣙'), ('ꣲ', 'ꣷ'), ('ꣻ', 'ꣻ'), ('ꣽ', 'ꣾ'), ('꤀', 'ꤥ'), ('ꤰ', 'ꥆ'), ('ꥠ', 'ꥼ'), ('ꦄ', 'ꦲ'), ('ꧏ', '꧙'), ('ꧠ', 'ꧤ'), ('ꧦ', 'ꧾ'), ('ꨀ', 'ꨨ'), ('ꩀ', 'ꩂ'), ('ꩄ', 'ꩋ'), ('꩐', '꩙'), ('ꩠ', 'ꩶ'), ('ꩺ', 'ꩺ'), ('ꩾ', 'ꪯ'), ('ꪱ', 'ꪱ'), ('ꪵ', 'ꪶ'), ('ꪹ', 'ꪽ'), ('ꫀ', 'ꫀ'), ('ꫂ', 'ꫂ'), ('ꫛ', 'ꫝ'), ('ꫠ', 'ꫪ'), ('ꫲ', 'ꫴ'), ('ꬁ', 'ꬆ'), ('ꬉ', 'ꬎ'), ('ꬑ', 'ꬖ'), ('ꬠ', 'ꬦ'), ('ꬨ', 'ꬮ'), ('ꬰ', 'ꭚ'), ('ꭜ', 'ꭩ'), ('ꭰ', 'ꯢ'), ('꯰', '꯹'), ('가', '힣'), ('ힰ', 'ퟆ'), ('ퟋ', 'ퟻ'), ('豈', '舘'), ('並', '龎'), ('ﬀ', 'ﬆ'), ('ﬓ', 'ﬗ'), ('יִ', 'יִ'), ('ײַ', 'ﬨ'), ('שׁ', 'זּ'), ('טּ', 'לּ'), ('מּ', 'מּ'), ('נּ', 'סּ'), ('ףּ', 'פּ'), ('צּ', 'ﮱ'), ('ﯓ', 'ﴽ'), ('ﵐ', 'ﶏ'), ('ﶒ', 'ﷇ'), ('ﷰ', 'ﷻ'), ('ﹰ', 'ﹴ'), ('ﹶ', 'ﻼ'), ('０', '９'), ('Ａ', 'Ｚ'), ('ａ', 'ｚ'), ('ｦ', 'ﾾ'), ('ￂ', 'ￇ'), ('ￊ', 'ￏ'), ('ￒ', 'ￗ'), ('ￚ', 'ￜ'), ('𐀀', '𐀋'), ('𐀍', '𐀦'), ('𐀨', '𐀺'), ('𐀼', '𐀽'), ('𐀿', '𐁍'), ('𐁐', '𐁝'), ('𐂀', '𐃺'), ('𐄇', '𐄳'), ('𐅀', '𐅸'), ('𐆊', '𐆋'), ('𐊀', '𐊜'), ('𐊠', '𐋐'), ('𐋡', '𐋻'), ('𐌀', '𐌣'), ('𐌭', '𐍊'), ('𐍐', '𐍵'), ('𐎀', '𐎝'), ('𐎠', '𐏃'), ('𐏈', '𐏏'), ('𐏑', '𐏕'), ('𐐀', '𐒝'), ('𐒠', '𐒩'), ('𐒰', '𐓓'), ('𐓘', '𐓻'), ('𐔀', '𐔧'), ('𐔰', '𐕣'), ('𐕰', '𐕺'), ('𐕼', '𐖊'), ('𐖌', '𐖒'), ('𐖔', '𐖕'), ('𐖗', '𐖡'), ('𐖣', '𐖱'), ('𐖳', '𐖹'), ('𐖻', '𐖼'), ('𐗀', '𐗳'), ('𐘀', '𐜶'), ('𐝀', '𐝕'), ('𐝠', '𐝧'), ('𐞀', '𐞅'), ('𐞇', '𐞰'), ('𐞲', '𐞺'), ('𐠀', '𐠅'), ('𐠈', '𐠈'), ('𐠊', '𐠵'), ('𐠷', '𐠸'), ('𐠼', '𐠼'), ('𐠿', '𐡕'), ('𐡘', '𐡶'), ('𐡹', '𐢞'), ('𐢧', '𐢯'), ('𐣠', '𐣲'), ('𐣴', '𐣵'), ('𐣻', '𐤛'), ('𐤠', '𐤹'), ('𐦀', '𐦷'), ('𐦼', '𐧏'), ('𐧒', '𐨀'), ('𐨐', '𐨓'), ('𐨕', '𐨗'), ('𐨙', '𐨵'), ('𐩀', '𐩈'), ('𐩠', '𐩾'), ('𐪀', '𐪟'), ('𐫀', '𐫇'), ('𐫉', '𐫤'), ('𐫫', '𐫯'), ('𐬀', '𐬵'), ('𐭀', '𐭕'), ('𐭘', '𐭲'), ('𐭸', '𐮑'), ('𐮩', '𐮯'), ('𐰀', '𐱈'), ('𐲀', '𐲲'), ('𐳀', '𐳲'), ('𐳺', '𐴣'), ('𐴰', '𐴹'), ('𐵀', '𐵥'), ('𐵯', '𐶅'), ('𐹠', '𐹾'), ('𐺀', '𐺩'), ('𐺰', '𐺱'), ('𐻂', '𐻄'), ('𐼀', '𐼧'), ('𐼰', '𐽅'), ('𐽑', '𐽔'), ('𐽰', '𐾁'), ('𐾰', '𐿋'), ('𐿠', '𐿶'), ('𑀃', '𑀷'), ('𑁒', '𑁯'), ('𑁱', '𑁲'), ('𑁵', '𑁵'), ('𑂃', '𑂯'), ('𑃐', '𑃨'), ('𑃰', '𑃹'), ('𑄃', '𑄦'), ('𑄶', '𑄿'), ('𑅄', '𑅄'), ('𑅇', '𑅇'), ('𑅐', '𑅲'), ('𑅶', '𑅶'), ('𑆃', '𑆲'), ('𑇁', '𑇄'), ('𑇐', '𑇚'), ('𑇜', '𑇜'), ('𑇡', '𑇴'), ('𑈀', '𑈑'), ('𑈓', '𑈫'), ('𑈿', '𑉀'), ('𑊀', '𑊆'), ('𑊈', '𑊈'), ('𑊊', '𑊍'), ('𑊏', '𑊝'), ('𑊟', '𑊨'), ('𑊰', '𑋞'), ('𑋰', '𑋹'), ('𑌅', '𑌌'), ('𑌏', '𑌐'), ('𑌓', '𑌨'), ('𑌪', '𑌰'), ('𑌲', '𑌳'), ('𑌵', '𑌹'), ('𑌽', '𑌽'), ('𑍐', '𑍐'), ('𑍝', '𑍡'), ('𑎀', '𑎉'), ('𑎋', '𑎋'), ('𑎎', '𑎎'), ('𑎐', '𑎵'), ('𑎷', '𑎷'), ('𑏑', '𑏑'), ('𑏓', '𑏓'), ('𑐀', '𑐴'), ('𑑇', '𑑊'), ('𑑐', '𑑙'), ('𑑟', '𑑡'), ('𑒀', '𑒯'), ('𑓄', '𑓅'), ('𑓇', '𑓇'), ('𑓐', '𑓙'), ('𑖀', '𑖮'), ('𑗘', '𑗛'), ('𑘀', '𑘯'), ('𑙄', '𑙄'), ('𑙐', '𑙙'), ('𑚀', '𑚪'), ('𑚸', '𑚸'), ('𑛀', '𑛉'), ('𑛐', '𑛣'), ('𑜀', '𑜚'), ('𑜰', '𑜻'), ('𑝀', '𑝆'), ('𑠀', '𑠫'), ('𑢠', '𑣲'), ('𑣿', '𑤆'), ('𑤉', '𑤉'), ('𑤌', '𑤓'), ('𑤕', '𑤖'), ('𑤘', '𑤯'), ('𑤿', '𑤿'), ('𑥁', '𑥁'), ('𑥐', '𑥙'), ('𑦠', '𑦧'), ('𑦪', '𑧐'), ('𑧡', '𑧡'), ('𑧣', '𑧣'), ('𑨀', '𑨀'), ('𑨋', '𑨲'), ('𑨺', '𑨺'), ('𑩐', '𑩐'), ('𑩜', '𑪉'), ('𑪝', '𑪝'), ('𑪰', '𑫸'), ('𑯀', '𑯠'), ('𑯰', '𑯹'), ('𑰀', '𑰈'), ('𑰊', '𑰮'), ('𑱀', '𑱀'), ('𑱐', '𑱬'), ('𑱲', '𑲏'), ('𑴀', '𑴆'), ('𑴈', '𑴉'), ('𑴋', '𑴰'), ('𑵆', '𑵆'), ('𑵐', '𑵙'), ('𑵠', '𑵥'), ('𑵧', '𑵨'), ('𑵪', '𑶉'), ('𑶘', '𑶘'), ('𑶠', '𑶩'), ('𑻠', '𑻲'), ('𑼂', '𑼂'), ('𑼄', '𑼐'), ('𑼒', '𑼳'), ('𑽐', '𑽙'), ('𑾰', '𑾰'), ('𑿀', '𑿔'), ('𒀀', '𒎙'), ('𒐀', '𒑮'), ('𒒀', '𒕃'), ('𒾐', '𒿰'), ('𓀀', '𓐯'), ('𓑁', '𓑆'), ('𓑠', '𔏺'), ('𔐀', '𔙆'), ('𖄀', '𖄝'), ('𖄰', '𖄹'), ('𖠀', '𖨸'), ('𖩀', '𖩞'), ('𖩠', '𖩩'), ('𖩰', '𖪾'), ('𖫀', '𖫉'), ('𖫐', '𖫭'), ('𖬀', '𖬯'), ('𖭀', '𖭃'), ('𖭐', '𖭙'), ('𖭛', '𖭡'), ('𖭣', '𖭷'), ('𖭽', '𖮏'), ('𖵀', '𖵬'), ('𖵰', '𖵹'), ('𖹀', '𖺖'), ('𖼀', '𖽊'), ('𖽐', '𖽐'), ('𖾓', '𖾟'), ('𖿠', '𖿡'), ('𖿣', '𖿣'), ('𗀀', '𘟷'), ('𘠀', '𘳕'), ('𘳿', '𘴈'), ('𚿰', '𚿳'), ('𚿵', '𚿻'), ('𚿽', '𚿾'), ('𛀀', '𛄢'), ('𛄲', '𛄲'), ('𛅐', '𛅒'), ('𛅕', '𛅕'), ('𛅤', '𛅧'), ('𛅰', '𛋻'), ('𛰀', '𛱪'), ('𛱰', '𛱼'), ('𛲀', '𛲈'), ('𛲐', '𛲙'), ('𜳰', '𜳹'), ('𝋀', '𝋓'), ('𝋠', '𝋳'), ('𝍠', '𝍸'), ('𝐀', '𝑔'), ('𝑖', '𝒜'), ('𝒞', '𝒟'), ('𝒢', '𝒢'), ('𝒥', '𝒦'), ('𝒩', '𝒬'), ('𝒮', '𝒹'), ('𝒻', '𝒻'), ('𝒽', '𝓃'), ('𝓅', '𝔅'), ('𝔇', '𝔊'), ('𝔍', '𝔔'), ('𝔖', '𝔜'), ('𝔞', '𝔹'), ('𝔻', '𝔾'), ('𝕀', '𝕄'), ('𝕆', '𝕆'), ('𝕊', '𝕐'), ('𝕒', '𝚥'), ('𝚨', '𝛀'), ('𝛂', '𝛚'), ('𝛜', '𝛺'), ('𝛼', '𝜔'), ('𝜖', '𝜴'), ('𝜶', '𝝎'), ('𝝐', '𝝮'), ('𝝰', '𝞈'), ('𝞊', '𝞨'), ('𝞪', '𝟂'), ('𝟄', '𝟋'), ('𝟎', '𝟿'), ('𝼀', '𝼞'), ('𝼥', '𝼪'), ('𞀰', '𞁭'), ('𞄀', '𞄬'), ('𞄷', '𞄽'), ('𞅀', '𞅉'), ('𞅎', '𞅎'), ('𞊐', '𞊭'), ('𞋀', '𞋫'), ('𞋰', '𞋹'), ('𞓐', '𞓫'), ('𞓰', '𞓹'), ('𞗐', '𞗭'), ('𞗰', '𞗺'), ('𞟠', '𞟦'), ('𞟨', '𞟫'), ('𞟭', '𞟮'), ('𞟰', '𞟾'), ('𞠀', '𞣄'), ('𞣇', '𞣏'), ('𞤀', '𞥃'), ('𞥋', '𞥋'), ('𞥐', '𞥙'), ('𞱱', '𞲫'), ('𞲭', '𞲯'), ('𞲱', '𞲴'), ('𞴁', '𞴭'), ('𞴯', '𞴽'), ('𞸀', '𞸃'), ('𞸅', '𞸟'), ('𞸡', '𞸢'), ('𞸤', '𞸤'), ('𞸧', '𞸧'), ('𞸩', '𞸲'), ('𞸴', '𞸷'), ('𞸹', '𞸹'), ('𞸻', '𞸻'), ('𞹂', '𞹂'), ('𞹇', '𞹇'), ('𞹉', '𞹉'), ('𞹋', '𞹋'), ('𞹍', '𞹏'), ('𞹑', '𞹒'), ('𞹔', '𞹔'), ('𞹗', '𞹗'), ('𞹙', '𞹙'), ('𞹛', '𞹛'), ('𞹝', '𞹝'), ('𞹟', '𞹟'), ('𞹡', '𞹢'), ('𞹤', '𞹤'), ('𞹧', '𞹪'), ('𞹬', '𞹲'), ('𞹴', '𞹷'), ('𞹹', '𞹼'), ('𞹾', '𞹾'), ('𞺀', '𞺉'), ('𞺋', '𞺛'), ('𞺡', '𞺣'), ('𞺥', '𞺩'), ('𞺫', '𞺻'), ('🄀', '🄌'), ('🯰', '🯹'), ('𠀀', '𪛟'), ('𪜀', '𫜹'), ('𫝀', '𫠝'), ('𫠠', '𬺡'), ('𬺰', '𮯠'), ('𮯰', '𮹝'), ('丽', '𪘀'), ('𰀀', '𱍊'), ('𱍐', '𲎯')] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe87fffffe03ff600100000000, ranges: &[('ª', 'ª'), ('²', '³'), ('µ', 'µ'), ('¹', 'º'), ('¼', '¾'), ('À', 'Ö'), ('Ø', 'ö'), ('ø', 'ˁ'), ('ˆ', 'ˑ'), ('ˠ', 'ˤ'), ('ˬ', 'ˬ'), ('ˮ', 'ˮ'), ('Ͱ', 'ʹ'), ('Ͷ', 'ͷ'), ('ͺ', 'ͽ'), ('Ϳ', 'Ϳ'), ('Ά', 'Ά'), ('Έ', 'Ί'), ('Ό', 'Ό'), ('Ύ', 'Ρ'), ('Σ', 'ϵ'), ('Ϸ', 'ҁ'), ('Ҋ', 'ԯ'), ('Ա', 'Ֆ'), ('ՙ', 'ՙ'), ('ՠ', 'ֈ'), ('א', 'ת'), ('ׯ', 'ײ'), ('ؠ', 'ي'), ('٠', '٩'), ('ٮ', 'ٯ'), ('ٱ', 'ۓ'), ('ە', 'ە'), ('ۥ', 'ۦ'), ('ۮ', 'ۼ'), ('ۿ', 'ۿ'), ('ܐ', 'ܐ'), ('ܒ', 'ܯ'), ('ݍ', 'ޥ'), ('ޱ', 'ޱ'), ('߀', 'ߪ'), ('ߴ', 'ߵ'), ('ߺ', 'ߺ'), ('ࠀ', 'ࠕ'), ('ࠚ', 'ࠚ'), ('ࠤ', 'ࠤ'), ('ࠨ', 'ࠨ'), ('ࡀ', 'ࡘ'), ('ࡠ', 'ࡪ'), ('ࡰ', 'ࢇ'), ('ࢉ', 'ࢎ'), ('ࢠ', 'ࣉ'), ('ऄ', 'ह'), ('ऽ', 'ऽ'), ('ॐ', 'ॐ'), ('क़', 'ॡ'), ('०', '९'), ('ॱ', 'ঀ'), ('অ', 'ঌ'), ('এ', 'ঐ'), ('ও', 'ন'), ('প', 'র'), ('ল', 'ল'), ('শ', 'হ'), ('ঽ', 'ঽ'), ('ৎ', 'ৎ'), ('ড়', 'ঢ়'), ('য়', 'ৡ'), ('০', 'ৱ'), ('৴', '৹'), ('ৼ', 'ৼ'), ('ਅ', 'ਊ'), ('ਏ', 'ਐ'), ('ਓ', 'ਨ'), ('ਪ', 'ਰ'), ('ਲ', 'ਲ਼'), ('ਵ', 'ਸ਼'), ('ਸ', 'ਹ'), ('ਖ਼', 'ੜ'), ('ਫ਼', 'ਫ਼'), ('੦', '੯'), ('ੲ', 'ੴ'), ('અ', 'ઍ'), ('એ', 'ઑ'), ('ઓ', 'ન'), ('પ', 'ર'), ('લ', 'ળ'), ('વ', 'હ'), ('ઽ', 'ઽ'), ('ૐ', 'ૐ'), ('ૠ', 'ૡ'), ('૦', '૯'), ('ૹ', 'ૹ'), ('ଅ', 'ଌ'), ('ଏ', 'ଐ'), ('ଓ', 'ନ'), ('ପ', 'ର'), ('ଲ', 'ଳ'), ('ଵ', 'ହ'), ('ଽ', 'ଽ'), ('ଡ଼', 'ଢ଼'), ('ୟ', 'ୡ'), ('୦', '୯'), ('ୱ', '୷'), ('ஃ', 'ஃ'), ('அ', 'ஊ'), ('எ', 'ஐ'), ('ஒ', 'க'), ('ங', 'ச'), ('ஜ', 'ஜ'), ('ஞ', 'ட'), ('ண', 'த'), ('ந', 'ப'), ('ம', 'ஹ'), ('ௐ', 'ௐ'), ('௦', '௲'), ('అ', 'ఌ'), ('ఎ', 'ఐ'), ('ఒ', 'న'), ('ప', 'హ'), ('ఽ', 'ఽ'), ('ౘ', 'ౚ'), ('ౝ', 'ౝ'), ('ౠ', 'ౡ'), ('౦', '౯'), ('౸', '౾'), ('ಀ', 'ಀ'), ('ಅ', 'ಌ'), ('ಎ', 'ಐ'), ('ಒ', 'ನ'), ('ಪ', 'ಳ'), ('ವ', 'ಹ'), ('ಽ', 'ಽ'), ('ೝ', 'ೞ'), ('ೠ', 'ೡ'), ('೦', '೯'), ('ೱ', 'ೲ'), ('ഄ', 'ഌ'), ('എ', 'ഐ'), ('ഒ', 'ഺ'), ('ഽ', 'ഽ'), ('ൎ', 'ൎ'), ('ൔ', 'ൖ'), ('൘', 'ൡ'), ('൦', '൸'), ('ൺ', 'ൿ'), ('අ', 'ඖ'), ('ක', 'න'), ('ඳ', 'ර'), ('ල', 'ල'), ('ව', 'ෆ'), ('෦', '෯'), ('ก', 'ะ'), ('า', 'ำ'), ('เ', 'ๆ'), ('๐', '๙'), ('ກ', 'ຂ'), ('ຄ', 'ຄ'), ('ຆ', 'ຊ'), ('ຌ', 'ຣ'), ('ລ', 'ລ'), ('ວ', 'ະ'), ('າ', 'ຳ'), ('ຽ', 'ຽ'), ('ເ', 'ໄ'), ('ໆ', 'ໆ'), ('໐', '໙'), ('ໜ', 'ໟ'), ('ༀ', 'ༀ'), ('༠', '༳'), ('ཀ', 'ཇ'), ('ཉ', 'ཬ'), ('ྈ', 'ྌ'), ('က', 'ဪ'), ('ဿ', '၉'), ('ၐ', 'ၕ'), ('ၚ', 'ၝ'), ('ၡ', 'ၡ'), ('ၥ', 'ၦ'), ('ၮ', 'ၰ'), ('ၵ', 'ႁ'), ('ႎ', 'ႎ'), ('႐', '႙'), ('Ⴀ', 'Ⴥ'), ('Ⴧ', 'Ⴧ'), ('Ⴭ', 'Ⴭ'), ('ა', 'ჺ'), ('ჼ', 'ቈ'), ('ቊ', 'ቍ'), ('ቐ', 'ቖ'), ('ቘ', 'ቘ'), ('ቚ', 'ቝ'), ('በ', 'ኈ'), ('ኊ', 'ኍ'), ('ነ', 'ኰ'), ('ኲ', 'ኵ'), ('ኸ', 'ኾ'), ('ዀ', 'ዀ'), ('ዂ', 'ዅ'), ('ወ', 'ዖ'), ('ዘ', 'ጐ'), ('ጒ', 'ጕ'), ('ጘ', 'ፚ'), ('፩', '፼'), ('ᎀ', 'ᎏ'), ('Ꭰ', 'Ᏽ'), ('ᏸ', 'ᏽ'), ('ᐁ', 'ᙬ'), ('ᙯ', 'ᙿ'), ('ᚁ', 'ᚚ'), ('ᚠ', 'ᛪ'), ('ᛮ', 'ᛸ'), ('ᜀ', 'ᜑ'), ('ᜟ', 'ᜱ'), ('ᝀ', 'ᝑ'), ('ᝠ', 'ᝬ'), ('ᝮ', 'ᝰ'), ('ក', 'ឳ'), ('ៗ', 'ៗ'), ('ៜ', 'ៜ'), ('០', '៩'), ('៰', '៹'), ('᠐', '᠙'), ('ᠠ', 'ᡸ'), ('ᢀ', 'ᢄ'), ('ᢇ', 'ᢨ'), ('ᢪ', 'ᢪ'), ('ᢰ', 'ᣵ'), ('ᤀ', 'ᤞ'), ('᥆', 'ᥭ'), ('ᥰ', 'ᥴ'), ('ᦀ', 'ᦫ'), ('ᦰ', 'ᧉ'), ('᧐', '᧚'), ('ᨀ', 'ᨖ'), ('ᨠ', 'ᩔ'), ('᪀', '᪉'), ('᪐', '᪙'), ('ᪧ', 'ᪧ'), ('ᬅ', 'ᬳ'), ('ᭅ', 'ᭌ'), ('᭐', '᭙'), ('ᮃ', 'ᮠ'), ('ᮮ', 'ᯥ'), ('ᰀ', 'ᰣ'), ('᱀', '᱉'), ('ᱍ', 'ᱽ'), ('ᲀ', 'ᲊ'), ('Ა', 'Ჺ'), ('Ჽ', 'Ჿ'), ('ᳩ', 'ᳬ'), ('ᳮ', 'ᳳ'), ('ᳵ', 'ᳶ'), ('ᳺ', 'ᳺ'), ('ᴀ', 'ᶿ'), ('Ḁ', 'ἕ'), ('Ἐ', 'Ἕ'), ('ἠ', 'ὅ'), ('Ὀ', 'Ὅ'), ('ὐ', 'ὗ'), ('Ὑ', 'Ὑ'), ('Ὓ', 'Ὓ'), ('Ὕ', 'Ὕ'), ('Ὗ', 'ώ'), ('ᾀ', 'ᾴ'), ('ᾶ', 'ᾼ'), ('ι', 'ι'), ('ῂ', 'ῄ'), ('ῆ', 'ῌ'), ('ῐ', 'ΐ'), ('ῖ', 'Ί'), ('ῠ', 'Ῥ'), ('ῲ', 'ῴ'), ('ῶ', 'ῼ'), ('⁰', 'ⁱ'), ('⁴', '⁹'), ('ⁿ', '₉'), ('ₐ', 'ₜ'), ('ℂ', 'ℂ'), ('ℇ', 'ℇ'), ('ℊ', 'ℓ'), ('ℕ', 'ℕ'), ('ℙ', 'ℝ'), ('ℤ', 'ℤ'), ('Ω', 'Ω'), ('ℨ', 'ℨ'), ('K', 'ℭ'), ('ℯ', 'ℹ'), ('ℼ', 'ℿ'), ('ⅅ', 'ⅉ'), ('ⅎ', 'ⅎ'), ('⅐', '↉'), ('①', '⒛'), ('⓪', '⓿'), ('❶', '➓'), ('Ⰰ', 'ⳤ'), ('Ⳬ', 'ⳮ'), ('Ⳳ', 'ⳳ'), ('⳽', '⳽'), ('ⴀ', 'ⴥ'), ('ⴧ', 'ⴧ'), ('ⴭ', 'ⴭ'), ('ⴰ', 'ⵧ'), ('ⵯ', 'ⵯ'), ('ⶀ', 'ⶖ'), ('ⶠ', 'ⶦ'), ('ⶨ', 'ⶮ'), ('ⶰ', 'ⶶ'), ('ⶸ', 'ⶾ'), ('ⷀ', 'ⷆ'), ('ⷈ', 'ⷎ'), ('ⷐ', 'ⷖ'), ('ⷘ', 'ⷞ'), ('ⸯ', 'ⸯ'), ('々', '〇'), ('〡', '〩'), ('〱', '〵'), ('〸', '〼'), ('ぁ', 'ゖ'), ('ゝ', 'ゟ'), ('ァ', 'ヺ'), ('ー', 'ヿ'), ('ㄅ', 'ㄯ'), ('ㄱ', 'ㆎ'), ('㆒', '㆕'), ('ㆠ', 'ㆿ'), ('ㇰ', 'ㇿ'), ('㈠', '㈩'), ('㉈', '㉏'), ('㉑', '㉟'), ('㊀', '㊉'), ('㊱', '㊿'), ('㐀', '䶿'), ('一', 'ꒌ'), ('ꓐ', 'ꓽ'), ('ꔀ', 'ꘌ'), ('ꘐ', 'ꘫ'), ('Ꙁ', 'ꙮ'), ('ꙿ', 'ꚝ'), ('ꚠ', 'ꛯ'), ('ꜗ', 'ꜟ'), ('Ꜣ', 'ꞈ'), ('Ꞌ', 'ꟍ'), ('Ꟑ', 'ꟑ'), ('ꟓ', 'ꟓ'), ('ꟕ', 'Ƛ'), ('ꟲ', 'ꠁ'), ('ꠃ', 'ꠅ'), ('ꠇ', 'ꠊ'), ('ꠌ', 'ꠢ'), ('꠰', '꠵'), ('ꡀ', 'ꡳ'), ('ꢂ', 'ꢳ'), ('꣐', '꣙'), ('ꣲ', 'ꣷ'), ('ꣻ', 'ꣻ'), ('ꣽ', 'ꣾ'), ('꤀', 'ꤥ'), ('ꤰ', 'ꥆ'), ('ꥠ', 'ꥼ'), ('ꦄ', 'ꦲ'), ('ꧏ', '꧙'), ('ꧠ', 'ꧤ'), ('ꧦ', 'ꧾ'), ('ꨀ', 'ꨨ'), ('ꩀ', 'ꩂ'), ('ꩄ', 'ꩋ'), ('꩐', '꩙'), ('ꩠ', 'ꩶ'), ('ꩺ', 'ꩺ'), ('ꩾ', 'ꪯ'), ('ꪱ', 'ꪱ'), ('ꪵ', 'ꪶ'), ('ꪹ', 'ꪽ'), ('ꫀ', 'ꫀ'), ('ꫂ', 'ꫂ'), ('ꫛ', 'ꫝ'), ('ꫠ', 'ꫪ'), ('ꫲ', 'ꫴ'), ('ꬁ', 'ꬆ'), ('ꬉ', 'ꬎ'), ('ꬑ', 'ꬖ'), ('ꬠ', 'ꬦ'), ('ꬨ', 'ꬮ'), ('ꬰ', 'ꭚ'), ('ꭜ', 'ꭩ'), ('ꭰ', 'ꯢ'), ('꯰', '꯹'), ('가', '힣'), ('ힰ', 'ퟆ'), ('ퟋ', 'ퟻ'), ('豈', '舘'), ('並', '龎'), ('ﬀ', 'ﬆ'), ('ﬓ', 'ﬗ'), ('יִ', 'יִ'), ('ײַ', 'ﬨ'), ('שׁ', 'זּ'), ('טּ', 'לּ'), ('מּ', 'מּ'), ('נּ', 'סּ'), ('ףּ', 'פּ'), ('צּ', 'ﮱ'), ('ﯓ', 'ﴽ'), ('ﵐ', 'ﶏ'), ('ﶒ', 'ﷇ'), ('ﷰ', 'ﷻ'), ('ﹰ', 'ﹴ'), ('ﹶ', 'ﻼ'), ('０', '９'), ('Ａ', 'Ｚ'), ('ａ', 'ｚ'), ('ｦ', 'ﾾ'), ('ￂ', 'ￇ'), ('ￊ', 'ￏ'), ('ￒ', 'ￗ'), ('ￚ', 'ￜ'), ('𐀀', '𐀋'), ('𐀍', '𐀦'), ('𐀨', '𐀺'), ('𐀼', '𐀽'), ('𐀿', '𐁍'), ('𐁐', '𐁝'), ('𐂀', '𐃺'), ('𐄇', '𐄳'), ('𐅀', '𐅸'), ('𐆊', '𐆋'), ('𐊀', '𐊜'), ('𐊠', '𐋐'), ('𐋡', '𐋻'), ('𐌀', '𐌣'), ('𐌭', '𐍊'), ('𐍐', '𐍵'), ('𐎀', '𐎝'), ('𐎠', '𐏃'), ('𐏈', '𐏏'), ('𐏑', '𐏕'), ('𐐀', '𐒝'), ('𐒠', '𐒩'), ('𐒰', '𐓓'), ('𐓘', '𐓻'), ('𐔀', '𐔧'), ('𐔰', '𐕣'), ('𐕰', '𐕺'), ('𐕼', '𐖊'), ('𐖌', '𐖒'), ('𐖔', '𐖕'), ('𐖗', '𐖡'), ('𐖣', '𐖱'), ('𐖳', '𐖹'), ('𐖻', '𐖼'), ('𐗀', '𐗳'), ('𐘀', '𐜶'), ('𐝀', '𐝕'), ('𐝠', '𐝧'), ('𐞀', '𐞅'), ('𐞇', '𐞰'), ('𐞲', '𐞺'), ('𐠀', '𐠅'), ('𐠈', '𐠈'), ('𐠊', '𐠵'), ('𐠷', '𐠸'), ('𐠼', '𐠼'), ('𐠿', '𐡕'), ('𐡘', '𐡶'), ('𐡹', '𐢞'), ('𐢧', '𐢯'), ('𐣠', '𐣲'), ('𐣴', '𐣵'), ('𐣻', '𐤛'), ('𐤠', '𐤹'), ('𐦀', '𐦷'), ('𐦼', '𐧏'), ('𐧒', '𐨀'), ('𐨐', '𐨓'), ('𐨕', '𐨗'), ('𐨙', '𐨵'), ('𐩀', '𐩈'), ('𐩠', '𐩾'), ('𐪀', '𐪟'), ('𐫀', '𐫇'), ('𐫉', '𐫤'), ('𐫫', '𐫯'), ('𐬀', '𐬵'), ('𐭀', '𐭕'), ('𐭘', '𐭲'), ('𐭸', '𐮑'), ('𐮩', '𐮯'), ('𐰀', '𐱈'), ('𐲀', '𐲲'), ('𐳀', '𐳲'), ('𐳺', '𐴣'), ('𐴰', '𐴹'), ('𐵀', '𐵥'), ('𐵯', '𐶅'), ('𐹠', '𐹾'), ('𐺀', '𐺩'), ('𐺰', '𐺱'), ('𐻂', '𐻄'), ('𐼀', '𐼧'), ('𐼰', '𐽅'), ('𐽑', '𐽔'), ('𐽰', '𐾁'), ('𐾰', '𐿋'), ('𐿠', '𐿶'), ('𑀃', '𑀷'), ('𑁒', '𑁯'), ('𑁱', '𑁲'), ('𑁵', '𑁵'), ('𑂃', '𑂯'), ('𑃐', '𑃨'), ('𑃰', '𑃹'), ('𑄃', '𑄦'), ('𑄶', '𑄿'), ('𑅄', '𑅄'), ('𑅇', '𑅇'), ('𑅐', '𑅲'), ('𑅶', '𑅶'), ('𑆃', '𑆲'), ('𑇁', '𑇄'), ('𑇐', '𑇚'), ('𑇜', '𑇜'), ('𑇡', '𑇴'), ('𑈀', '𑈑'), ('𑈓', '𑈫'), ('𑈿', '𑉀'), ('𑊀', '𑊆'), ('𑊈', '𑊈'), ('𑊊', '𑊍'), ('𑊏', '𑊝'), ('𑊟', '𑊨'), ('𑊰', '𑋞'), ('𑋰', '𑋹'), ('𑌅', '𑌌'), ('𑌏', '𑌐'), ('𑌓', '𑌨'), ('𑌪', '𑌰'), ('𑌲', '𑌳'), ('𑌵', '𑌹'), ('𑌽', '𑌽'), ('𑍐', '𑍐'), ('𑍝', '𑍡'), ('𑎀', '𑎉'), ('𑎋', '𑎋'), ('𑎎', '𑎎'), ('𑎐', '𑎵'), ('𑎷', '𑎷'), ('𑏑', '𑏑'), ('𑏓', '𑏓'), ('𑐀', '𑐴'), ('𑑇', '𑑊'), ('𑑐', '𑑙'), ('𑑟', '𑑡'), ('𑒀', '𑒯'), ('𑓄', '𑓅'), ('𑓇', '𑓇'), ('𑓐', '𑓙'), ('𑖀', '𑖮'), ('𑗘', '𑗛'), ('𑘀', '𑘯'), ('𑙄', '𑙄'), ('𑙐', '𑙙'), ('𑚀', '𑚪'), ('𑚸', '𑚸'), ('𑛀', '𑛉'), ('𑛐', '𑛣'), ('𑜀', '𑜚'), ('𑜰', '𑜻'), ('𑝀', '𑝆'), ('𑠀', '𑠫'), ('𑢠', '𑣲'), ('𑣿', '𑤆'), ('𑤉', '𑤉'), ('𑤌', '𑤓'), ('𑤕', '𑤖'), ('𑤘', '𑤯'), ('𑤿', '𑤿'), ('𑥁', '𑥁'), ('𑥐', '𑥙'), ('𑦠', '𑦧'), ('𑦪', '𑧐'), ('𑧡', '𑧡'), ('𑧣', '𑧣'), ('𑨀', '𑨀'), ('𑨋', '𑨲'), ('𑨺', '𑨺'), ('𑩐', '𑩐'), ('𑩜', '𑪉'), ('𑪝', '𑪝'), ('𑪰', '𑫸'), ('𑯀', '𑯠'), ('𑯰', '𑯹'), ('𑰀', '𑰈'), ('𑰊', '𑰮'), ('𑱀', '𑱀'), ('𑱐', '𑱬'), ('𑱲', '𑲏'), ('𑴀', '𑴆'), ('𑴈', '𑴉'), ('𑴋', '𑴰'), ('𑵆', '𑵆'), ('𑵐', '𑵙'), ('𑵠', '𑵥'), ('𑵧', '𑵨'), ('𑵪', '𑶉'), ('𑶘', '𑶘'), ('𑶠', '𑶩'), ('𑻠', '𑻲'), ('𑼂', '𑼂'), ('𑼄', '𑼐'), ('𑼒', '𑼳'), ('𑽐', '𑽙'), ('𑾰', '𑾰'), ('𑿀', '𑿔'), ('𒀀', '𒎙'), ('𒐀', '𒑮'), ('𒒀', '𒕃'), ('𒾐', '𒿰'), ('𓀀', '𓐯'), ('𓑁', '𓑆'), ('𓑠', '𔏺'), ('𔐀', '𔙆'), ('𖄀', '𖄝'), ('𖄰', '𖄹'), ('𖠀', '𖨸'), ('𖩀', '𖩞'), ('𖩠', '𖩩'), ('𖩰', '𖪾'), ('𖫀', '𖫉'), ('𖫐', '𖫭'), ('𖬀', '𖬯'), ('𖭀', '𖭃'), ('𖭐', '𖭙'), ('𖭛', '𖭡'), ('𖭣', '𖭷'), ('𖭽', '𖮏'), ('𖵀', '𖵬'), ('𖵰', '𖵹'), ('𖹀', '𖺖'), ('𖼀', '𖽊'), ('𖽐', '𖽐'), ('𖾓', '𖾟'), ('𖿠', '𖿡'), ('𖿣', '𖿣'), ('𗀀', '𘟷'), ('𘠀', '𘳕'), ('𘳿', '𘴈'), ('𚿰', '𚿳'), ('𚿵', '𚿻'), ('𚿽', '𚿾'), ('𛀀', '𛄢'), ('𛄲', '𛄲'), ('𛅐', '𛅒'), ('𛅕', '𛅕'), ('𛅤', '𛅧'), ('𛅰', '𛋻'), ('𛰀', '𛱪'), ('𛱰', '𛱼'), ('𛲀', '𛲈'), ('𛲐', '𛲙'), ('𜳰', '𜳹'), ('𝋀', '𝋓'), ('𝋠', '𝋳'), ('𝍠', '𝍸'), ('𝐀', '𝑔'), ('𝑖', '𝒜'), ('𝒞', '𝒟'), ('𝒢', '𝒢'), ('𝒥', '𝒦'), ('𝒩', '𝒬'), ('𝒮', '𝒹'), ('𝒻', '𝒻'), ('𝒽', '𝓃'), ('𝓅', '𝔅'), ('𝔇', '𝔊'), ('𝔍', '𝔔'), ('𝔖', '𝔜'), ('𝔞', '𝔹'), ('𝔻', '𝔾'), ('𝕀', '𝕄'), ('𝕆', '𝕆'), ('𝕊', '𝕐'), ('𝕒', '𝚥'), ('𝚨', '𝛀'), ('𝛂', '𝛚'), ('𝛜', '𝛺'), ('𝛼', '𝜔'), ('𝜖', '𝜴'), ('𝜶', '𝝎'), ('𝝐', '𝝮'), ('𝝰', '𝞈'), ('𝞊', '𝞨'), ('𝞪', '𝟂'), ('𝟄', '𝟋'), ('𝟎', '𝟿'), ('𝼀', '𝼞'), ('𝼥', '𝼪'), ('𞀰', '𞁭'), ('𞄀', '𞄬'), ('𞄷', '𞄽'), ('𞅀', '𞅉'), ('𞅎', '𞅎'), ('𞊐', '𞊭'), ('𞋀', '𞋫'), ('𞋰', '𞋹'), ('𞓐', '𞓫'), ('𞓰', '𞓹'), ('𞗐', '𞗭'), ('𞗰', '𞗺'), ('𞟠', '𞟦'), ('𞟨', '𞟫'), ('𞟭', '𞟮'), ('𞟰', '𞟾'), ('𞠀', '𞣄'), ('𞣇', '𞣏'), ('𞤀', '𞥃'), ('𞥋', '𞥋'), ('𞥐', '𞥙'), ('𞱱', '𞲫'), ('𞲭', '𞲯'), ('𞲱', '𞲴'), ('𞴁', '𞴭'), ('𞴯', '𞴽'), ('𞸀', '𞸃'), ('𞸅', '𞸟'), ('𞸡', '𞸢'), ('𞸤', '𞸤'), ('𞸧', '𞸧'), ('𞸩', '𞸲'), ('𞸴', '𞸷'), ('𞸹', '𞸹'), ('𞸻', '𞸻'), ('𞹂', '𞹂'), ('𞹇', '𞹇'), ('𞹉', '𞹉'), ('𞹋', '𞹋'), ('𞹍', '𞹏'), ('𞹑', '𞹒'), ('𞹔', '𞹔'), ('𞹗', '𞹗'), ('𞹙', '𞹙'), ('𞹛', '𞹛'), ('𞹝', '𞹝'), ('𞹟', '𞹟'), ('𞹡', '𞹢'), ('𞹤', '𞹤'), ('𞹧', '𞹪'), ('𞹬', '𞹲'), ('𞹴', '𞹷'), ('𞹹', '𞹼'), ('𞹾', '𞹾'), ('𞺀', '𞺉'), ('𞺋', '𞺛'), ('𞺡', '𞺣'), ('𞺥', '𞺩'), ('𞺫', '𞺻'), ('🄀', '🄌'), ('🯰', '🯹'), ('𠀀', '𪛟'), ('𪜀', '𫜹'), ('𫝀', '𫠝'), ('𫠠', '𬺡'), ('𬺰', '𮯠'), ('𮯰', '𮹝'), ('丽', '𪘀'), ('𰀀', '𱍊'), ('𱍐', '𲎯')] }, min: 0, max: pattern::UNBOUNDED }] }) };
 
 /// `^[^@]`
 #[rustfmt::skip]
-pub(super) static PATTERN_10: Pattern = Pattern { source: "^[^@]", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xfffffffffffffffeffffffffffffffff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 1, max: 1 }] }) };
+pub(super) static PATTERN_F046A7BA: Pattern<'static> = Pattern { source: "^[^@]", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xfffffffffffffffeffffffffffffffff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 1, max: 1 }] }) };
 
 /// `^[a-z0-9-]+(?:\.[a-z0-9-]+)+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_11: Pattern = Pattern { source: "^[a-z0-9-]+(?:\\.[a-z0-9-]+)+$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('-', 1), ('.', 2), ('/', 0), ('0', 1), (':', 0), ('a', 1), ('{', 0)], 3, 9, 9, &[0, 0, 0, 3, 3, 3, 0, 6, 15, 0, 12, 0, 0, 12, 15, 0, 6, 0])) };
+pub(super) static PATTERN_09BF184A: Pattern<'static> = Pattern { source: "^[a-z0-9-]+(?:\\.[a-z0-9-]+)+$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('-', 1), ('.', 2), ('/', 0), ('0', 1), (':', 0), ('a', 1), ('{', 0)], 3, 9, 9, &[0, 0, 0, 3, 3, 3, 0, 6, 15, 0, 12, 0, 0, 12, 15, 0, 6, 0])) };
 
 /// `^[a-z0-9]+(-[a-z0-9]+)*$`
 #[rustfmt::skip]
-pub(super) static PATTERN_12: Pattern = Pattern { source: "^[a-z0-9]+(-[a-z0-9]+)*$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('-', 1), ('.', 0), ('0', 2), (':', 0), ('a', 2), ('{', 0)], 3, 9, 9, &[0, 0, 0, 3, 3, 3, 0, 9, 6, 0, 0, 6])) };
+pub(super) static PATTERN_8CFD8337: Pattern<'static> = Pattern { source: "^[a-z0-9]+(-[a-z0-9]+)*$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('-', 1), ('.', 0), ('0', 2), (':', 0), ('a', 2), ('{', 0)], 3, 9, 9, &[0, 0, 0, 3, 3, 3, 0, 9, 6, 0, 0, 6])) };
 
 /// `^[a-z][a-z-]*$`
 #[rustfmt::skip]
-pub(super) static PATTERN_13: Pattern = Pattern { source: "^[a-z][a-z-]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000200000000000, ranges: &[] }, min: 0, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_AAEDFC6B: Pattern<'static> = Pattern { source: "^[a-z][a-z-]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000200000000000, ranges: &[] }, min: 0, max: pattern::UNBOUNDED }] }) };
 
 /// `^[a-z][a-z0-9-]*$`
 #[rustfmt::skip]
-pub(super) static PATTERN_14: Pattern = Pattern { source: "^[a-z][a-z0-9-]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe0000000003ff200000000000, ranges: &[] }, min: 0, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_1016D5F4: Pattern<'static> = Pattern { source: "^[a-z][a-z0-9-]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe0000000003ff200000000000, ranges: &[] }, min: 0, max: pattern::UNBOUNDED }] }) };
 
 /// `^exchange(?:\.[a-z]+)+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_15: Pattern = Pattern { source: "^exchange(?:\\.[a-z]+)+$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('.', 1), ('/', 0), ('a', 2), ('b', 3), ('c', 4), ('d', 3), ('e', 5), ('f', 3), ('g', 6), ('h', 7), ('i', 3), ('n', 8), ('o', 3), ('x', 9), ('y', 3), ('{', 0)], 10, 30, 30, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 0, 120, 20, 20, 20, 20, 20, 20, 20, 20, 0, 0, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 70, 0, 0, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 110, 0, 0, 0, 0, 0, 120, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 20, 20, 20, 20, 20, 20, 20])) };
+pub(super) static PATTERN_6B3E37C5: Pattern<'static> = Pattern { source: "^exchange(?:\\.[a-z]+)+$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('.', 1), ('/', 0), ('a', 2), ('b', 3), ('c', 4), ('d', 3), ('e', 5), ('f', 3), ('g', 6), ('h', 7), ('i', 3), ('n', 8), ('o', 3), ('x', 9), ('y', 3), ('{', 0)], 10, 30, 30, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 0, 120, 20, 20, 20, 20, 20, 20, 20, 20, 0, 0, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 70, 0, 0, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 110, 0, 0, 0, 0, 0, 120, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 20, 20, 20, 20, 20, 20, 20])) };
 
 /// `^https?://`
 #[rustfmt::skip]
-pub(super) static PATTERN_16: Pattern = Pattern { source: "^https?://", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("http"), pattern::Atom::Class { class: pattern::Class { ascii: 0x80000000000000000000000000000, ranges: &[] }, min: 0, max: 1 }, pattern::Atom::Literal("://")] }) };
+pub(super) static PATTERN_5BAA1DCF: Pattern<'static> = Pattern { source: "^https?://", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("http"), pattern::Atom::Class { class: pattern::Class { ascii: 0x80000000000000000000000000000, ranges: &[] }, min: 0, max: 1 }, pattern::Atom::Literal("://")] }) };

@@ -20,10 +20,12 @@ pub struct Attribution(pub Json);
 ::contract_runtime::wrapper!(Attribution, Json, members);
 
 impl Contract for Attribution {
-    const VALIDATOR: Validator = schemas::validator(457);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PAGE_DEFS_ATTRIBUTION,
+    );
 
     fn is_valid(&self) -> bool {
-        schemas::validator(457).is_valid(&self.0)
+        schemas::validator(schemas::PAGE_DEFS_ATTRIBUTION).is_valid(&self.0)
     }
 }
 
@@ -56,7 +58,9 @@ pub struct CatalogEntry {
 }
 
 impl Contract for CatalogEntry {
-    const VALIDATOR: Validator = schemas::validator(317);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ITEM_REF_DEFS_CATALOG_ENTRY,
+    );
 
     fn is_valid(&self) -> bool {
         self.bt.is_valid() && !self.name.is_empty()
@@ -84,7 +88,9 @@ impl CatalogKey {
 ::contract_runtime::string_newtype!(CatalogKey);
 
 impl Contract for CatalogKey {
-    const VALIDATOR: Validator = schemas::validator(314);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ITEM_REF_DEFS_CATALOG_KEY,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -103,7 +109,9 @@ impl Contract for CatalogKey {
     }
 }
 
-::contract_runtime::contract!(CatalogKind = schemas::validator(316));
+::contract_runtime::contract!(
+    CatalogKind = schemas::validator(schemas::ITEM_REF_DEFS_CATALOG_KIND)
+);
 
 /// Change result.
 ///
@@ -183,7 +191,7 @@ pub struct ChangeResult {
 }
 
 impl Contract for ChangeResult {
-    const VALIDATOR: Validator = schemas::validator(65);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::CHANGE_RESULT);
 
     fn is_valid(&self) -> bool {
         self.applied >= 0 && self.applied <= 500 && self.unchanged >= 0
@@ -237,7 +245,7 @@ pub struct ChangeSet {
 }
 
 impl Contract for ChangeSet {
-    const VALIDATOR: Validator = schemas::validator(99);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::CHANGE_SET);
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -265,7 +273,9 @@ impl ClientId {
 ::contract_runtime::string_newtype!(ClientId);
 
 impl Contract for ClientId {
-    const VALIDATOR: Validator = schemas::validator(680);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::TOMBSTONE_DEFS_CLIENT_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
@@ -291,11 +301,11 @@ impl Cursor {
 ::contract_runtime::string_newtype!(Cursor);
 
 impl Contract for Cursor {
-    const VALIDATOR: Validator = schemas::validator(456);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::PAGE_DEFS_CURSOR);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
-            && schemas::PATTERN_6.is_match(&self.0)
+            && schemas::PATTERN_EAB1CA79.is_match(&self.0)
     }
 }
 
@@ -312,7 +322,7 @@ pub struct Extensions(pub Map<Map<Json>>);
 ::contract_runtime::wrapper!(Extensions, Map < Map < Json > >, members);
 
 impl Contract for Extensions {
-    const VALIDATOR: Validator = schemas::validator(284);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::EXTENSIONS);
 
     fn is_valid(&self) -> bool {
         self.0.len() <= 10
@@ -321,7 +331,7 @@ impl Contract for Extensions {
                 .keys()
                 .all(|name| {
                     char_count_at_least(name, 3) && char_count_at_most(name, 100)
-                        && schemas::PATTERN_11.is_match(name)
+                        && schemas::PATTERN_09BF184A.is_match(name)
                 })
     }
 }
@@ -386,7 +396,7 @@ pub struct ItemRef {
 }
 
 impl Contract for ItemRef {
-    const VALIDATOR: Validator = schemas::validator(299);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ITEM_REF);
 
     fn is_valid(&self) -> bool {
         self.bt.as_ref().is_none_or(|value| value.is_valid())
@@ -397,14 +407,14 @@ impl Contract for ItemRef {
             && self
                 .sc_guid
                 .as_ref()
-                .is_none_or(|value| schemas::PATTERN_2.is_match(value))
+                .is_none_or(|value| schemas::PATTERN_FACCA7AE.is_match(value))
             && self.uex_id.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .loc_key
                 .as_ref()
                 .is_none_or(|value| {
                     !value.is_empty() && char_count_at_most(value, 200)
-                        && schemas::PATTERN_10.is_match(value)
+                        && schemas::PATTERN_F046A7BA.is_match(value)
                 })
             && self
                 .name
@@ -496,7 +506,9 @@ impl From<KeyedItemRef> for ItemRef {
 }
 
 impl Contract for KeyedItemRef {
-    const VALIDATOR: Validator = schemas::validator(320);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ITEM_REF_DEFS_KEYED_ITEM_REF,
+    );
 
     fn is_valid(&self) -> bool {
         self.bt.is_valid()
@@ -507,14 +519,14 @@ impl Contract for KeyedItemRef {
             && self
                 .sc_guid
                 .as_ref()
-                .is_none_or(|value| schemas::PATTERN_2.is_match(value))
+                .is_none_or(|value| schemas::PATTERN_FACCA7AE.is_match(value))
             && self.uex_id.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .loc_key
                 .as_ref()
                 .is_none_or(|value| {
                     !value.is_empty() && char_count_at_most(value, 200)
-                        && schemas::PATTERN_10.is_match(value)
+                        && schemas::PATTERN_F046A7BA.is_match(value)
                 })
             && self
                 .name
@@ -562,7 +574,7 @@ pub struct Location {
 }
 
 impl Contract for Location {
-    const VALIDATOR: Validator = schemas::validator(331);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LOCATION);
 
     fn is_valid(&self) -> bool {
         self.name.is_valid() && self.uex.as_ref().is_none_or(|value| value.is_valid())
@@ -597,7 +609,9 @@ pub struct LocationLink {
 }
 
 impl Contract for LocationLink {
-    const VALIDATOR: Validator = schemas::validator(335);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::LOCATION_DEFS_LOCATION_LINK,
+    );
 
     fn is_valid(&self) -> bool {
         self.kind.is_valid() && self.id.is_valid()
@@ -616,7 +630,9 @@ impl Contract for LocationLink {
 }
 
 impl Contract for LocationLinkKind {
-    const VALIDATOR: Validator = schemas::validator(338);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::LOCATION_DEFS_LOCATION_LINK_KIND,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -642,7 +658,9 @@ impl LocationName {
 ::contract_runtime::string_newtype!(LocationName);
 
 impl Contract for LocationName {
-    const VALIDATOR: Validator = schemas::validator(334);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::LOCATION_DEFS_LOCATION_NAME,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 200)
@@ -679,7 +697,7 @@ pub struct LocationRef {
 }
 
 impl Contract for LocationRef {
-    const VALIDATOR: Validator = schemas::validator(326);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LOCATION_REF);
 
     fn is_valid(&self) -> bool {
         self.uex.as_ref().is_none_or(|value| value.is_valid())
@@ -739,7 +757,7 @@ pub struct MaterialKind {
 }
 
 impl Contract for MaterialKind {
-    const VALIDATOR: Validator = schemas::validator(339);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::MATERIAL_KIND);
 
     fn is_valid(&self) -> bool {
         self.type_.is_valid() && is_apart(&self.extra, Self::DECLARED)
@@ -758,7 +776,9 @@ impl Contract for MaterialKind {
 }
 
 impl Contract for MaterialType {
-    const VALIDATOR: Validator = schemas::validator(348);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::MATERIAL_KIND_DEFS_MATERIAL_TYPE,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -784,7 +804,9 @@ impl OpId {
 ::contract_runtime::string_newtype!(OpId);
 
 impl Contract for OpId {
-    const VALIDATOR: Validator = schemas::validator(119);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_OP_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 64)
@@ -826,7 +848,9 @@ pub struct OpOutcome {
 }
 
 impl Contract for OpOutcome {
-    const VALIDATOR: Validator = schemas::validator(78);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_RESULT_DEFS_OP_OUTCOME,
+    );
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499
@@ -835,7 +859,10 @@ impl Contract for OpOutcome {
             && self
                 .reason
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(82)))
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::CHANGE_RESULT_DEFS_OP_OUTCOME.plus(4)),
+                ))
             && (!matches!(& self.result, OpResult::Unchanged) || self.reason.is_none())
             && is_apart(&self.extra, Self::DECLARED)
     }
@@ -854,13 +881,15 @@ impl Contract for OpOutcome {
 }
 
 impl Contract for OpResult {
-    const VALIDATOR: Validator = schemas::validator(87);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_RESULT_DEFS_OP_RESULT,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
                 !text.is_empty() && char_count_at_most(text, 32)
-                    && schemas::PATTERN_13.is_match(text)
+                    && schemas::PATTERN_AAEDFC6B.is_match(text)
             })
     }
 }
@@ -908,7 +937,7 @@ pub struct Page {
 }
 
 impl Contract for Page {
-    const VALIDATOR: Validator = schemas::validator(450);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::PAGE);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.removed.len() <= 1000
@@ -955,7 +984,9 @@ impl From<PieceQuantity> for Quantity {
 }
 
 impl Contract for PieceQuantity {
-    const VALIDATOR: Validator = schemas::validator(537);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::QUANTITY_DEFS_PIECE_QUANTITY,
+    );
 
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && self.unit.is_valid()
@@ -996,7 +1027,7 @@ pub struct Provenance {
 }
 
 impl Contract for Provenance {
-    const VALIDATOR: Validator = schemas::validator(522);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::PROVENANCE);
 
     fn is_valid(&self) -> bool {
         self.source.is_valid()
@@ -1019,7 +1050,9 @@ impl Contract for Provenance {
 }
 
 impl Contract for ProvenanceSource {
-    const VALIDATOR: Validator = schemas::validator(525);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PROVENANCE_DEFS_PROVENANCE_SOURCE,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -1047,7 +1080,7 @@ impl Quality {
 ::contract_runtime::int_newtype!(Quality, i64);
 
 impl Contract for Quality {
-    const VALIDATOR: Validator = schemas::validator(527);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::QUALITY);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 1000
@@ -1083,7 +1116,7 @@ pub struct Quantity {
 }
 
 impl Contract for Quantity {
-    const VALIDATOR: Validator = schemas::validator(528);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::QUANTITY);
 
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && self.unit.is_valid()
@@ -1103,7 +1136,9 @@ pub struct QuantityAmount(pub(super) Number);
 ::contract_runtime::number_newtype!(QuantityAmount);
 
 impl Contract for QuantityAmount {
-    const VALIDATOR: Validator = schemas::validator(535);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::QUANTITY_DEFS_QUANTITY_AMOUNT,
+    );
 
     fn is_valid(&self) -> bool {
         self.0 >= Number::int(0) && self.0 <= Number::int(1000000000)
@@ -1121,7 +1156,9 @@ impl Contract for QuantityAmount {
 }
 
 impl Contract for QuantityUnit {
-    const VALIDATOR: Validator = schemas::validator(536);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::QUANTITY_DEFS_QUANTITY_UNIT,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -1141,13 +1178,15 @@ impl Contract for QuantityUnit {
 }
 
 impl Contract for RemovalChannel {
-    const VALIDATOR: Validator = schemas::validator(677);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::TOMBSTONE_DEFS_REMOVAL_CHANNEL,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
                 !text.is_empty() && char_count_at_most(text, 32)
-                    && schemas::PATTERN_14.is_match(text)
+                    && schemas::PATTERN_1016D5F4.is_match(text)
             })
     }
 }
@@ -1186,7 +1225,9 @@ pub struct RemovedBy {
 }
 
 impl Contract for RemovedBy {
-    const VALIDATOR: Validator = schemas::validator(670);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::TOMBSTONE_DEFS_REMOVED_BY,
+    );
 
     fn is_valid(&self) -> bool {
         self.channel.is_valid()
@@ -1213,10 +1254,12 @@ impl Timestamp {
 ::contract_runtime::moment_newtype!(Timestamp);
 
 impl Contract for Timestamp {
-    const VALIDATOR: Validator = schemas::validator(526);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PROVENANCE_DEFS_TIMESTAMP,
+    );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.0, 40) && schemas::PATTERN_3.is_match(&self.0)
+        char_count_at_most(&self.0, 40) && schemas::PATTERN_96551BD9.is_match(&self.0)
     }
 }
 
@@ -1255,7 +1298,7 @@ pub struct Tombstone {
 }
 
 impl Contract for Tombstone {
-    const VALIDATOR: Validator = schemas::validator(665);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::TOMBSTONE);
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.removed_at.is_valid() && self.removed_by.is_valid()
@@ -1282,7 +1325,9 @@ impl TombstoneKey {
 ::contract_runtime::string_newtype!(TombstoneKey);
 
 impl Contract for TombstoneKey {
-    const VALIDATOR: Validator = schemas::validator(669);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::TOMBSTONE_DEFS_TOMBSTONE_KEY,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -1305,7 +1350,9 @@ impl UexId {
 ::contract_runtime::int_newtype!(UexId, i64);
 
 impl Contract for UexId {
-    const VALIDATOR: Validator = schemas::validator(315);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ITEM_REF_DEFS_UEX_ID,
+    );
 
     fn is_valid(&self) -> bool {
         self.0 >= 1
@@ -1339,7 +1386,9 @@ pub struct Warning {
 }
 
 impl Contract for Warning {
-    const VALIDATOR: Validator = schemas::validator(93);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_RESULT_DEFS_WARNING,
+    );
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid() && self.code.is_valid()
@@ -1358,13 +1407,15 @@ impl Contract for Warning {
 }
 
 impl Contract for WarningCode {
-    const VALIDATOR: Validator = schemas::validator(96);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_RESULT_DEFS_WARNING_CODE,
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
                 char_count_at_least(text, 3) && char_count_at_most(text, 64)
-                    && schemas::PATTERN_4.is_match(text)
+                    && schemas::PATTERN_1D8D4565.is_match(text)
             })
     }
 }

@@ -32,7 +32,9 @@ impl ExternalId {
 ::contract_runtime::string_newtype!(ExternalId);
 
 impl Contract for ExternalId {
-    const VALIDATOR: Validator = schemas::validator(641);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_EXTERNAL_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -63,13 +65,17 @@ impl Contract for ExternalId {
 }
 
 impl Contract for Insurance {
-    const VALIDATOR: Validator = schemas::validator(645);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_INSURANCE,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Lti(value) => value.is_valid(),
             Self::Months(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(645).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::SHIP_DEFS_INSURANCE).is_valid(value)
+            }
         }
     }
 }
@@ -93,7 +99,9 @@ pub struct LifetimeInsurance {
 ::contract_runtime::builder! { LifetimeInsurance LifetimeInsuranceBuilder {} }
 
 impl Contract for LifetimeInsurance {
-    const VALIDATOR: Validator = schemas::validator(648);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_LIFETIME_INSURANCE,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -132,7 +140,9 @@ pub struct LinkShip {
 }
 
 impl Contract for LinkShip {
-    const VALIDATOR: Validator = schemas::validator(155);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_LINK_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -169,7 +179,9 @@ pub struct MonthlyInsurance {
 }
 
 impl Contract for MonthlyInsurance {
-    const VALIDATOR: Validator = schemas::validator(650);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_MONTHLY_INSURANCE,
+    );
 
     fn is_valid(&self) -> bool {
         self.months >= 0 && self.months <= 120 && is_apart(&self.extra, Self::DECLARED)
@@ -192,7 +204,9 @@ impl OrgUnitVersion {
 ::contract_runtime::int_newtype!(OrgUnitVersion, i64);
 
 impl Contract for OrgUnitVersion {
-    const VALIDATOR: Validator = schemas::validator(644);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_ORG_UNIT_VERSION,
+    );
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -231,7 +245,9 @@ pub struct RemoveShip {
 }
 
 impl Contract for RemoveShip {
-    const VALIDATOR: Validator = schemas::validator(176);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_REMOVE_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -307,7 +323,7 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(628);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHIP);
 
     fn is_valid(&self) -> bool {
         self.ship_id.is_valid()
@@ -359,7 +375,9 @@ pub struct ShipChangeSet {
 }
 
 impl Contract for ShipChangeSet {
-    const VALIDATOR: Validator = schemas::validator(111);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_SHIP_CHANGE_SET,
+    );
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -388,7 +406,7 @@ impl ShipId {
 ::contract_runtime::string_newtype!(ShipId);
 
 impl Contract for ShipId {
-    const VALIDATOR: Validator = schemas::validator(640);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHIP_DEFS_SHIP_ID);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -414,7 +432,9 @@ impl ShipName {
 ::contract_runtime::string_newtype!(ShipName);
 
 impl Contract for ShipName {
-    const VALIDATOR: Validator = schemas::validator(642);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_SHIP_NAME,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 255)
@@ -446,7 +466,9 @@ impl Contract for ShipName {
 }
 
 impl Contract for ShipOp {
-    const VALIDATOR: Validator = schemas::validator(151);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_SHIP_OP,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -498,7 +520,9 @@ pub struct ShipPage {
 }
 
 impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(484);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PAGE_DEFS_SHIP_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
@@ -544,7 +568,9 @@ impl ShipVersion {
 ::contract_runtime::int_newtype!(ShipVersion, i64);
 
 impl Contract for ShipVersion {
-    const VALIDATOR: Validator = schemas::validator(643);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHIP_DEFS_SHIP_VERSION,
+    );
 
     fn is_valid(&self) -> bool {
         self.0 >= 0
@@ -618,7 +644,9 @@ pub struct UpsertShip {
 }
 
 impl Contract for UpsertShip {
-    const VALIDATOR: Validator = schemas::validator(160);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_UPSERT_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())

@@ -33,7 +33,9 @@ impl LotKey {
 ::contract_runtime::string_newtype!(LotKey);
 
 impl Contract for LotKey {
-    const VALIDATOR: Validator = schemas::validator(657);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::STOCK_LOT_DEFS_LOT_KEY,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 128)
@@ -96,7 +98,9 @@ pub struct SetQuantity {
 }
 
 impl Contract for SetQuantity {
-    const VALIDATOR: Validator = schemas::validator(141);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_SET_QUANTITY,
+    );
 
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
@@ -142,7 +146,9 @@ pub struct StockChangeSet {
 }
 
 impl Contract for StockChangeSet {
-    const VALIDATOR: Validator = schemas::validator(107);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_STOCK_CHANGE_SET,
+    );
 
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
@@ -209,7 +215,7 @@ pub struct StockLot {
 }
 
 impl Contract for StockLot {
-    const VALIDATOR: Validator = schemas::validator(653);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::STOCK_LOT);
 
     fn is_valid(&self) -> bool {
         self.material.is_valid()
@@ -240,7 +246,9 @@ impl Contract for StockLot {
 }
 
 impl Contract for StockOp {
-    const VALIDATOR: Validator = schemas::validator(139);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHANGE_SET_DEFS_STOCK_OP,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -290,7 +298,9 @@ pub struct StockPage {
 }
 
 impl Contract for StockPage {
-    const VALIDATOR: Validator = schemas::validator(478);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::PAGE_DEFS_STOCK_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())

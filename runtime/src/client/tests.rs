@@ -13,12 +13,16 @@ use super::*;
 use crate::{
     Json,
     operation::{self, Content, Format, Outcome, Statuses},
-    schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
+    schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator},
     transport::Sending,
 };
 
 static TABLES: Tables = Tables {
-    schemas: &[Schema { resource: 0, location: "/pet", keywords: &[Keyword::Type(Types::OBJECT)] }],
+    schemas: &[Schema {
+        resource: ResourceId(0),
+        location: "/pet",
+        keywords: &[Keyword::Type(Types::OBJECT)],
+    }],
     resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
 };
 

@@ -7,22 +7,26 @@ use serde::de::MapAccess;
 use super::*;
 use crate::Number;
 use crate::read::Key;
-use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types};
+use crate::schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types};
 
 /// `{"type": "object", "properties": {"inner": {"$ref": "#"}, "count": {"type": "integer", "minimum": 1}}}`
 static TABLES: Tables = Tables {
     schemas: &[
         Schema {
-            resource: 0,
+            resource: ResourceId(0),
             location: "",
             keywords: &[
                 Keyword::Type(Types::OBJECT),
                 Keyword::Properties(&[("count", SchemaId(2)), ("inner", SchemaId(1))]),
             ],
         },
-        Schema { resource: 0, location: "/properties/inner", keywords: &[Keyword::Ref(SchemaId(0))] },
         Schema {
-            resource: 0,
+            resource: ResourceId(0),
+            location: "/properties/inner",
+            keywords: &[Keyword::Ref(SchemaId(0))],
+        },
+        Schema {
+            resource: ResourceId(0),
             location: "/properties/count",
             keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
         },
@@ -70,7 +74,7 @@ impl Serialize for Node {
 }
 
 impl Contract for Node {
-    const VALIDATOR: Validator = Validator::new(&TABLES, SchemaId(0));
+    const VALIDATOR: Validator<'static> = Validator::new(&TABLES, SchemaId(0));
 
     fn is_valid(&self) -> bool {
         self.count.is_none_or(|count| count >= 1) && self.inner.as_ref().is_none_or(|inner| inner.is_valid())

@@ -5,30 +5,24 @@
 /// States are named by where their row begins. Row 0 is where the pattern cannot be found any more,
 /// row 1 where it has been found; then come the states in which it is found if the text ends there.
 #[derive(Debug, Clone, Copy)]
-pub struct Dfa {
+pub struct Dfa<'t> {
     /// The class of each ASCII character.
     ascii: [u8; 128],
     /// The first character of each run of one class and that class, ascending from `'\0'`.
-    runs: &'static [(char, u8)],
+    runs: &'t [(char, u8)],
     /// How long a row is.
     stride: u16,
     start: u16,
     /// The first state in which the pattern is not found if the text ends.
     open: u16,
-    next: &'static [u16],
+    next: &'t [u16],
 }
 
-impl Dfa {
+impl<'t> Dfa<'t> {
     /// `runs` has the first character of each run of one class, ascending from `'\0'`; `next` has the
     /// rows, each of `stride` states; `open` is the first row in which a text must not end.
     #[must_use]
-    pub const fn new(
-        runs: &'static [(char, u8)],
-        stride: u16,
-        start: u16,
-        open: u16,
-        next: &'static [u16],
-    ) -> Self {
+    pub const fn new(runs: &'t [(char, u8)], stride: u16, start: u16, open: u16, next: &'t [u16]) -> Self {
         let mut ascii = [0; 128];
         let (mut at, mut code) = (0, 0);
         while code < ascii.len() {

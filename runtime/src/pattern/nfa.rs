@@ -10,7 +10,7 @@ use super::Nfa;
 /// Programs up to this size run without allocating.
 const SMALL: usize = 256;
 
-impl Nfa {
+impl Nfa<'_> {
     pub(super) fn is_match(&self, text: &str) -> bool {
         let size = self.instructions.len();
         if size <= SMALL {

@@ -4,7 +4,7 @@ use super::Atom;
 use super::Class;
 use super::Sequence;
 
-impl Sequence {
+impl Sequence<'_> {
     pub(super) fn is_match(&self, text: &str) -> bool {
         if self.start {
             return self.matches_at(text, 0);
@@ -38,7 +38,7 @@ impl Sequence {
 /// Reads up to `max` characters of the class; where reading stopped, or `None`
 /// after fewer than `min`.
 #[inline]
-fn take(class: &Class, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
+fn take(class: &Class<'_>, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
     // No text is longer than `usize` can say, so that an unbounded count needs no case of its own.
     let most = if max == super::UNBOUNDED { usize::MAX } else { max as usize };
     let ascii = [class.ascii as u64, (class.ascii >> 64) as u64];

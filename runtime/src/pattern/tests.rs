@@ -8,19 +8,19 @@ use std::time::Instant;
 
 use super::*;
 
-fn class(members: &str) -> Class {
+fn class(members: &str) -> Class<'static> {
     let ascii = members.bytes().filter(u8::is_ascii).fold(0, |set, b| set | 1 << b);
     let ranges: Vec<_> = members.chars().filter(|c| !c.is_ascii()).map(|c| (c, c)).collect();
     Class { ascii, ranges: ranges.leak() }
 }
 
-fn sequence(start: bool, end: bool, atoms: Vec<Atom>) -> Pattern {
+fn sequence(start: bool, end: bool, atoms: Vec<Atom<'static>>) -> Pattern<'static> {
     let atoms = atoms.leak();
     Pattern { source: "", program: Program::Sequence(Sequence { start, end, atoms }) }
 }
 
 #[track_caller]
-fn check(pattern: &Pattern, matching: &[&str], others: &[&str]) {
+fn check(pattern: &Pattern<'_>, matching: &[&str], others: &[&str]) {
     for text in matching {
         assert!(pattern.is_match(text), "{} must match {text:?}", pattern.source);
     }

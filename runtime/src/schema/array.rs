@@ -15,14 +15,14 @@ use crate::Json;
 /// Up to this length comparing all pairs is cheaper than hashing.
 const FEW: usize = 8;
 
-impl Run {
+impl Run<'_> {
     #[inline(never)]
     pub(super) fn array<S: Sink>(
         &mut self,
         sink: &mut S,
         at: &At<'_>,
         items: &[Json],
-        keyword: &'static Keyword,
+        keyword: &Keyword<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
         match keyword {
@@ -47,7 +47,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         items: &[Json],
-        schemas: &'static [SchemaId],
+        schemas: &[SchemaId],
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;

@@ -8,7 +8,7 @@ use crate::text;
 /// What a keyword that looks at nothing but the value says, with its name;
 /// `None` for an applicator.
 #[inline(always)]
-pub(super) fn assertion(keyword: &Keyword, value: &Json) -> Option<(&'static str, bool)> {
+pub(super) fn assertion(keyword: &Keyword<'_>, value: &Json) -> Option<(&'static str, bool)> {
     let number = |holds: &dyn Fn(&Number) -> bool| match value {
         Json::Number(number) => holds(number),
         _ => true,

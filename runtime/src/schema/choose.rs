@@ -38,16 +38,16 @@ enum Outright {
 /// How many references [`Run::refuses`] follows; deeper branches count as meant.
 const FOLLOWED: u32 = 16;
 
-type Branches = (&'static [SchemaId], Option<&'static Choice>);
+type Branches<'b> = (&'b [SchemaId], Option<&'b Choice<'b>>);
 
-impl Run {
+impl Run<'_> {
     #[inline(never)]
     pub(super) fn choose<S: Sink>(
         &mut self,
         sink: &mut S,
         at: &At<'_>,
         union: Union,
-        (branches, choice): Branches,
+        (branches, choice): Branches<'_>,
         mut seen: Option<&mut Seen>,
     ) -> bool {
         if let Some(branch) = choice.and_then(|choice| choice.branch(at.value, branches)) {
@@ -89,7 +89,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         union: Union,
-        (branches, choice): Branches,
+        (branches, choice): Branches<'_>,
         mut seen: Option<&mut Seen>,
     ) {
         let refusing = |id: &&SchemaId, by| self.refuses(at, **id, by, FOLLOWED);
@@ -151,7 +151,7 @@ impl Run {
 }
 
 impl Outright {
-    fn allows(self, literal: &Literal, value: &Json) -> bool {
+    fn allows(self, literal: &Literal<'_>, value: &Json) -> bool {
         match self {
             Outright::Type => literal.same_type(value),
             Outright::TypeOrValue => literal.equals(value),
@@ -159,9 +159,9 @@ impl Outright {
     }
 }
 
-impl Choice {
+impl Choice<'_> {
     /// The branch that the value's tag names.
-    fn branch(&self, value: &Json, branches: &'static [SchemaId]) -> Option<SchemaId> {
+    fn branch(&self, value: &Json, branches: &[SchemaId]) -> Option<SchemaId> {
         let Json::Object(members) = value else {
             return None;
         };

@@ -3,6 +3,7 @@
 
 use super::Keyword;
 use super::Limits;
+use super::ResourceId;
 use super::Schema;
 use super::SchemaId;
 use super::Tables;
@@ -25,13 +26,13 @@ const SHALLOW: usize = 512;
 /// What one of them takes of a stack at most, in a build without optimisation.
 const BYTES_AN_APPLICATION: usize = 8 << 10;
 
-pub(super) fn is_valid(validator: &Validator, value: &Json, limits: &Limits) -> bool {
-    let check = |run: &mut Run| run.start(&mut Probe, validator.root, value) && run.gave_up.is_none();
+pub(super) fn is_valid(validator: &Validator<'_>, value: &Json, limits: &Limits) -> bool {
+    let check = |run: &mut Run<'_>| run.start(&mut Probe, validator.root, value) && run.gave_up.is_none();
     check_within(validator, limits, check).unwrap_or(false)
 }
 
-pub(super) fn validate(validator: &Validator, value: &Json, limits: &Limits) -> Result<(), Violations> {
-    let check = |run: &mut Run| {
+pub(super) fn validate(validator: &Validator<'_>, value: &Json, limits: &Limits) -> Result<(), Violations> {
+    let check = |run: &mut Run<'_>| {
         let cap = limits.violations.max(1);
         let mut sink = Collect::new(validator.tables, cap);
         run.start(&mut sink, validator.root, value);
@@ -46,9 +47,9 @@ pub(super) fn validate(validator: &Validator, value: &Json, limits: &Limits) -> 
 /// First on this stack, and again on one that holds all that the limits allow when it turns out to
 /// be too small.
 fn check_within<T: Send>(
-    validator: &Validator,
+    validator: &Validator<'_>,
     limits: &Limits,
-    check: impl Fn(&mut Run) -> T + Sync,
+    check: impl Fn(&mut Run<'_>) -> T + Sync,
 ) -> Result<T, Violation> {
     let checked = |depth: usize| {
         let mut run = Run::new(validator.tables, &Limits { depth, ..*limits });
@@ -67,29 +68,29 @@ fn check_within<T: Send>(
 /// The schema resources entered on the way here (Core 7.1), the latest first, as far as they have
 /// anchors that a `$dynamicRef` could look for.
 pub(super) struct Scope<'a> {
-    resource: u32,
+    resource: ResourceId,
     outer: Option<&'a Scope<'a>>,
 }
 
 /// One value under one schema.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
-    pub(super) schema: &'static Schema,
+    pub(super) schema: &'a Schema<'a>,
     pub(super) value: &'a Json,
     pub(super) path: &'a Path<'a>,
     pub(super) scope: &'a Scope<'a>,
 }
 
 /// The state of one check.
-pub(super) struct Run {
-    pub(super) tables: &'static Tables,
+pub(super) struct Run<'t> {
+    pub(super) tables: &'t Tables<'t>,
     depth: usize,
     effort: u64,
     gave_up: Option<Violation>,
 }
 
-impl Run {
-    fn new(tables: &'static Tables, limits: &Limits) -> Self {
+impl<'t> Run<'t> {
+    fn new(tables: &'t Tables<'t>, limits: &Limits) -> Self {
         Self { tables, depth: limits.depth, effort: limits.effort, gave_up: None }
     }
 
@@ -126,7 +127,7 @@ impl Run {
     fn apply_row<S: Sink>(
         &mut self,
         sink: &mut S,
-        mut schema: &'static Schema,
+        mut schema: &'t Schema<'t>,
         (value, path): (&Json, &Path<'_>),
         scope: &Scope<'_>,
         seen: Option<&mut Seen>,
@@ -163,8 +164,8 @@ impl Run {
 
     /// Whether the schema enters another resource that a `$dynamicRef` could look for.
     #[inline]
-    fn is_seen_in_scope(&self, schema: &Schema, scope: &Scope<'_>) -> bool {
-        let resource = self.tables.resources.get(schema.resource as usize);
+    fn is_seen_in_scope(&self, schema: &Schema<'_>, scope: &Scope<'_>) -> bool {
+        let resource = self.tables.resource(schema.resource);
         schema.resource != scope.resource
             && resource.is_some_and(|resource| !resource.dynamic_anchors.is_empty())
     }
@@ -188,7 +189,7 @@ impl Run {
         &mut self,
         sink: &mut S,
         at: &At<'_>,
-        schema: &'static Schema,
+        schema: &'t Schema<'t>,
         (value, path): (&Json, &Path<'_>),
         applicator: &'static str,
     ) -> bool {
@@ -202,7 +203,7 @@ impl Run {
     /// Keeps why, and leaves no effort for anything that is still to be applied.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, schema: &Schema, path: &Path<'_>) -> bool {
+    fn give_up(&mut self, schema: &Schema<'_>, path: &Path<'_>) -> bool {
         if self.gave_up.is_none() {
             let keyword = if self.depth == 0 { "depth" } else { "effort" };
             let schema = self.tables.location(schema);
@@ -317,7 +318,7 @@ impl Run {
         &mut self,
         sink: &mut S,
         at: &At<'_>,
-        branches: &'static [SchemaId],
+        branches: &[SchemaId],
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;

@@ -6,7 +6,7 @@ use crate::text;
 
 /// A JSON value that a table can hold.
 #[derive(Debug, Clone)]
-pub enum Literal {
+pub enum Literal<'t> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -14,14 +14,14 @@ pub enum Literal {
     /// A number, equal by its value.
     Number(Number),
     /// A string.
-    String(&'static str),
+    String(&'t str),
     /// An array.
-    Array(&'static [Literal]),
+    Array(&'t [Literal<'t>]),
     /// An object; no name stands twice.
-    Object(&'static [(&'static str, Literal)]),
+    Object(&'t [(&'t str, Literal<'t>)]),
 }
 
-impl Literal {
+impl Literal<'_> {
     /// Equality by Core 4.2.2: numbers by value, objects without order.
     pub fn equals(&self, value: &Json) -> bool {
         match (self, value) {

@@ -13,14 +13,14 @@ use crate::Map;
 use crate::pattern::Pattern;
 use crate::text;
 
-impl Run {
+impl Run<'_> {
     #[inline(never)]
     pub(super) fn object<S: Sink>(
         &mut self,
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        keyword: &'static Keyword,
+        keyword: &Keyword<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
         match keyword {
@@ -50,7 +50,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        names: &'static [&'static str],
+        names: &[&str],
         keyword: &'static str,
     ) -> bool {
         let mut held = true;
@@ -71,7 +71,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        entries: &'static [(&'static str, SchemaId)],
+        entries: &[(&str, SchemaId)],
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;
@@ -94,7 +94,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        (declared, required): (&'static [(&'static str, SchemaId)], &'static [&'static str]),
+        (declared, required): (&[(&str, SchemaId)], &[&str]),
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;
@@ -137,7 +137,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        patterns: &'static [(&'static Pattern, SchemaId)],
+        patterns: &[(&Pattern<'_>, SchemaId)],
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;
@@ -162,7 +162,7 @@ impl Run {
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        (id, declared, patterns): (SchemaId, &'static [&'static str], &'static [&'static Pattern]),
+        (id, declared, patterns): (SchemaId, &[&str], &[&Pattern<'_>]),
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;

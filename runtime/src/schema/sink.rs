@@ -11,7 +11,7 @@ pub(super) trait Sink {
     const COLLECTS: bool;
 
     /// Takes one failure.
-    fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema);
+    fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema<'_>);
 
     /// Whether another failure would change nothing.
     fn done(&self) -> bool;
@@ -27,7 +27,7 @@ impl Sink for Probe {
     const COLLECTS: bool = false;
 
     #[inline]
-    fn record(&mut self, _: &Path<'_>, _: &'static str, _: &Schema) {}
+    fn record(&mut self, _: &Path<'_>, _: &'static str, _: &Schema<'_>) {}
 
     #[inline]
     fn done(&self) -> bool {
@@ -43,17 +43,17 @@ impl Sink for Probe {
 /// Keeps failures up to a number: of more than that the shallower ones, those found first where
 /// they are equally deep. What is wrong with a value as a whole (`maxItems`) so never gets lost
 /// among what is wrong inside it.
-pub(super) struct Collect {
-    tables: &'static Tables,
+pub(super) struct Collect<'t> {
+    tables: &'t Tables<'t>,
     /// How many more are kept before one has to go for each that comes.
     room: usize,
     /// What is kept, by the depth of the place; the last list is not empty.
     found: Vec<Vec<Violation>>,
 }
 
-impl Collect {
+impl<'t> Collect<'t> {
     /// Keeps at most `cap`.
-    pub(super) fn new(tables: &'static Tables, cap: usize) -> Self {
+    pub(super) fn new(tables: &'t Tables<'t>, cap: usize) -> Self {
         Self { tables, room: cap, found: Vec::new() }
     }
 
@@ -81,12 +81,12 @@ impl Collect {
     }
 }
 
-impl Sink for Collect {
+impl Sink for Collect<'_> {
     const COLLECTS: bool = true;
 
     #[cold]
     #[inline(never)]
-    fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema) {
+    fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema<'_>) {
         let depth = path.depth();
         if self.make_room(depth) {
             if self.found.len() <= depth {

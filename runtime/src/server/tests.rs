@@ -19,14 +19,14 @@ use crate::contract::{ReportUndeclared, Undeclared};
 use crate::operation::{self, Format, Operation, Operations, Statuses};
 use crate::parameters::{Location, Parameter, Scalar, Shape, Style};
 use crate::read::Read;
-use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator};
+use crate::schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator};
 use crate::violation::Path;
 use crate::{Contract, Json, Map};
 
 static TABLES: Tables = Tables {
     schemas: &[
         Schema {
-            resource: 0,
+            resource: ResourceId(0),
             location: "/pet",
             keywords: &[
                 Keyword::Type(Types::OBJECT),
@@ -35,11 +35,11 @@ static TABLES: Tables = Tables {
             ],
         },
         Schema {
-            resource: 0,
+            resource: ResourceId(0),
             location: "/name",
             keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)],
         },
-        Schema { resource: 0, location: "/limit", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: ResourceId(0), location: "/limit", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
 };
@@ -61,7 +61,7 @@ impl<'de> Read<'de> for Pet {
 }
 
 impl Contract for Pet {
-    const VALIDATOR: Validator = Validator::new(&TABLES, SchemaId(0));
+    const VALIDATOR: Validator<'static> = Validator::new(&TABLES, SchemaId(0));
 
     fn is_valid(&self) -> bool {
         Self::VALIDATOR.is_valid(&Json::Object(self.0.clone()))

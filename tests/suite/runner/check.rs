@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// A schema of the suite.
 pub struct Group {
     /// The tables.
-    pub validator: Validator,
+    pub validator: Validator<'static>,
     /// The type, behind one signature.
     pub check: fn(&[u8]) -> Typed,
 }

@@ -44,7 +44,7 @@ pub(super) struct Module {
     /// The type of the schema's root.
     pub(super) root: String,
     /// The row of the schema's root.
-    pub(super) row: u32,
+    pub(super) row: String,
     /// What came out.
     pub(super) files: Files,
     /// What the report says that types alone do not carry.
@@ -126,7 +126,7 @@ fn of_group(group: &Group, suite: &Path, setting: Setting) -> Result<Outcome, St
     Ok(Outcome::Module(Module {
         name: module_name(group),
         root: contract.shapes.get(*ty).name.clone(),
-        row: contract.tables.row_of(root),
+        row: contract.rows.row_name(root).ok_or("the document has no row")?,
         files,
         open: LeftOpen::of(&contract),
     }))

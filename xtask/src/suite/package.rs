@@ -127,7 +127,7 @@ fn table(modules: &[&Module]) -> String {
     for Module { name, root, row, .. } in modules {
         let _ = writeln!(
             text,
-            "    Group {{ validator: suite::{name}::schemas::validator({row}), check: check::<suite::{name}::types::{root}> }},"
+            "    Group {{ validator: suite::{name}::schemas::validator(suite::{name}::schemas::{row}), check: check::<suite::{name}::types::{root}> }},"
         );
     }
     text.push_str("];\n");

@@ -12,8 +12,7 @@ use crate::{
         tests::{all, all_with, clean, shown},
     },
     schema::{Graph, Origin, Types},
-    shape::Shapes,
-    tables::{TableSet, patterns},
+    tables::{Shelves, TablePlan},
 };
 
 const HEAD: &str = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\n";
@@ -364,7 +363,8 @@ fn nullable_is_read_as_or_null() {
         );
         assert!(!problems.has_errors(), "{problems}");
         let id = graph.ids().find(|id| graph.location(*id).ends_with("schemas/A")).unwrap();
-        let tables = TableSet::new(&graph, &Shapes::default(), patterns(&graph).0);
+        let (plan, shelves) = (TablePlan::of_graph(&graph), Shelves::default());
+        let tables = plan.build(&graph, &shelves);
         let values = |text: &str| Json::parse(text.as_bytes()).unwrap();
         for value in values(valid).as_array().unwrap() {
             assert!(tables.is_valid(id, value), "{schema} {value}");

@@ -1,14 +1,14 @@
 //! One table per style; the schema's own checks are tested with the schema engine.
 
 use super::*;
-use crate::schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator};
+use crate::schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator};
 
 static TABLES: Tables = Tables {
-    schemas: &[Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::NUMBER)] }],
+    schemas: &[Schema { resource: ResourceId(0), location: "", keywords: &[Keyword::Type(Types::NUMBER)] }],
     resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
 };
 
-const fn number() -> Validator {
+const fn number() -> Validator<'static> {
     Validator::new(&TABLES, SchemaId(0))
 }
 

@@ -20,7 +20,7 @@ enum Node {
 }
 
 /// Compiles or panics.
-pub(crate) fn compile(source: &str) -> &'static Pattern {
+pub(crate) fn compile(source: &str) -> &'static Pattern<'static> {
     let mut chars = source.chars().peekable();
     let node = any(&mut chars);
     assert_eq!(chars.next(), None, "{source}");

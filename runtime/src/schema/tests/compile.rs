@@ -118,12 +118,12 @@ impl Documents {
 }
 
 /// The validator of one schema.
-pub(super) fn compile(schema: &Value) -> Validator {
+pub(super) fn compile(schema: &Value) -> Validator<'static> {
     compile_with(schema, Documents::default())
 }
 
 /// The validator of one schema that may refer to others.
-pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validator {
+pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validator<'static> {
     documents.add(ROOT, schema);
     let meta = schema.get("$schema").and_then(Value::as_str);
     let vocabularies = meta.and_then(|uri| {
@@ -147,7 +147,7 @@ pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validato
         resources.push(Resource { uri: uri.leak(), dynamic_anchors: dynamic_anchors.leak() });
         at += 1;
     }
-    let schemas: Vec<Schema> = build.schemas.into_iter().map(Option::unwrap).collect();
+    let schemas: Vec<Schema<'static>> = build.schemas.into_iter().map(Option::unwrap).collect();
     let tables = Tables { schemas: schemas.leak(), resources: resources.leak() };
     Validator::new(Box::leak(Box::new(tables)), root)
 }
@@ -156,7 +156,7 @@ struct Build {
     documents: Documents,
     validates: bool,
     known: HashMap<(String, String), SchemaId>,
-    schemas: Vec<Option<Schema>>,
+    schemas: Vec<Option<Schema<'static>>>,
     resources: Vec<String>,
 }
 
@@ -181,15 +181,16 @@ impl Build {
         id
     }
 
-    fn resource(&mut self, uri: &str) -> u32 {
+    fn resource(&mut self, uri: &str) -> ResourceId {
         let found = self.resources.iter().position(|known| known == uri);
-        found.unwrap_or_else(|| {
+        let index = found.unwrap_or_else(|| {
             self.resources.push(uri.to_owned());
             self.resources.len() - 1
-        }) as u32
+        });
+        ResourceId(index as u32)
     }
 
-    fn keywords(&mut self, value: &Value, uri: &str, pointer: &str) -> Vec<Keyword> {
+    fn keywords(&mut self, value: &Value, uri: &str, pointer: &str) -> Vec<Keyword<'static>> {
         let members = match value {
             Value::Bool(true) => return Vec::new(),
             Value::Bool(false) => return vec![Keyword::False],
@@ -222,7 +223,7 @@ impl Build {
         beside: &serde_json::Map<String, Value>,
         uri: &str,
         below: &str,
-    ) -> Option<Keyword> {
+    ) -> Option<Keyword<'static>> {
         let count = |name: &str| beside.get(name).map(count);
         Some(match name {
             "$ref" => {
@@ -251,7 +252,7 @@ impl Build {
                 declared: names(beside.get("properties")),
                 patterns: names(beside.get("patternProperties"))
                     .iter()
-                    .map(|name| -> &'static Pattern { pattern::compile(name) })
+                    .map(|name| -> &'static Pattern<'static> { pattern::compile(name) })
                     .collect::<Vec<_>>()
                     .leak(),
             },
@@ -286,7 +287,7 @@ impl Build {
         branches: &Value,
         beside: &serde_json::Map<String, Value>,
         uri: &str,
-    ) -> Option<&'static Choice> {
+    ) -> Option<&'static Choice<'static>> {
         let tag = beside.get("discriminator")?["propertyName"].as_str().unwrap();
         let branches = branches.as_array().unwrap().iter().enumerate().map(|(index, branch)| {
             let target = branch.get("$ref").map(|to| self.documents.locate(uri, to.as_str().unwrap()));
@@ -310,7 +311,7 @@ impl Build {
     }
 }
 
-fn assertion(name: &str, value: &Value) -> Option<Keyword> {
+fn assertion(name: &str, value: &Value) -> Option<Keyword<'static>> {
     Some(match name {
         "type" => {
             let one = |value: &Value| match value.as_str().unwrap() {
@@ -353,7 +354,7 @@ fn assertion(name: &str, value: &Value) -> Option<Keyword> {
     })
 }
 
-fn literal(value: &Value) -> Literal {
+fn literal(value: &Value) -> Literal<'static> {
     match value {
         Value::Null => Literal::Null,
         Value::Bool(value) => Literal::Bool(*value),

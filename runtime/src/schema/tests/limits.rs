@@ -13,7 +13,7 @@ use crate::schema::array::unique;
 use crate::schema::*;
 use crate::violation::Violations;
 
-fn found(validator: Validator, value: &Json) -> Vec<(String, &'static str)> {
+fn found(validator: Validator<'_>, value: &Json) -> Vec<(String, &'static str)> {
     let violations = validator.validate(value).map_or_else(Violations::into_vec, |()| Vec::new());
     assert_eq!(validator.is_valid(value), violations.is_empty());
     violations.into_iter().map(|one| (one.pointer, one.keyword)).collect()
@@ -191,7 +191,7 @@ fn tables_are_constants() {
     static TABLES: Tables = Tables {
         schemas: &[
             Schema {
-                resource: 0,
+                resource: ResourceId(0),
                 location: "",
                 keywords: &[
                     Keyword::Type(Types::OBJECT.or(Types::NUMBER)),
@@ -199,9 +199,13 @@ fn tables_are_constants() {
                     Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))]),
                 ],
             },
-            Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Pattern(&NAME)] },
             Schema {
-                resource: 0,
+                resource: ResourceId(0),
+                location: "/properties/a",
+                keywords: &[Keyword::Pattern(&NAME)],
+            },
+            Schema {
+                resource: ResourceId(0),
                 location: "/properties/b",
                 keywords: &[Keyword::Enum(&[
                     Literal::Null,
@@ -214,7 +218,7 @@ fn tables_are_constants() {
         ],
         resources: &[Resource { uri: "https://test.example/a.json", dynamic_anchors: &[] }],
     };
-    const VALIDATOR: Validator = Validator::new(&TABLES, SchemaId(0));
+    const VALIDATOR: Validator<'static> = Validator::new(&TABLES, SchemaId(0));
     let value = json!({ "a": "ab", "b": [1.0, { "x": true }] });
     assert_eq!(VALIDATOR.validate_value(&value), Ok(()));
     let violations = VALIDATOR.validate_value(&json!({ "a": "b", "b": [1] })).map_err(|v| v.to_string());

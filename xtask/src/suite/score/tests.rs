@@ -24,7 +24,7 @@ fn module() -> Outcome {
     Outcome::Module(Module {
         name: "x_000".to_owned(),
         root: "Schema".to_owned(),
-        row: 0,
+        row: "SCHEMA".to_owned(),
         files: Files::default(),
         open: LeftOpen::default(),
     })

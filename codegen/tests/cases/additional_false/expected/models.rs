@@ -17,7 +17,7 @@ pub struct Empty(pub Map<Json>);
 ::contract_runtime::wrapper!(Empty, Map < Json >, members);
 
 impl Contract for Empty {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_EMPTY);
 
     fn is_valid(&self) -> bool {
         self.0.is_empty()
@@ -40,7 +40,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { a = "a", never = "never" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.never.is_none() && self.extra.is_empty()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 d72e8a229d10c7ac
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

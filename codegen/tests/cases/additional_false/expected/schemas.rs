@@ -8,22 +8,34 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/empty`
+        INPUT_DEFS_EMPTY = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(1)), ("never", SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["a", "never"], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/additionalProperties", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/$defs/empty", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(5), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/$defs/empty/additionalProperties", keywords: &[Keyword::False] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(1)), ("never", INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["a", "never"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/additionalProperties", keywords: &[Keyword::False] },
+        // INPUT_DEFS_EMPTY
+        Schema { resource: IN_INPUT, location: "/$defs/empty", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT_DEFS_EMPTY.plus(1), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/$defs/empty/additionalProperties", keywords: &[Keyword::False] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

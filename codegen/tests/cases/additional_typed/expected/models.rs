@@ -24,7 +24,7 @@ pub struct Amount {
 ::contract_runtime::object! { Amount { required { value = "value" } extra undeclared } }
 
 impl Contract for Amount {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_AMOUNT);
 
     fn is_valid(&self) -> bool {
         self.value >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
@@ -40,7 +40,9 @@ pub struct Amounts(pub Map<Vec<Amount>>);
 ::contract_runtime::wrapper!(Amounts, Map < Vec < Amount > >, nested, members);
 
 impl Contract for Amounts {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_AMOUNTS,
+    );
 
     fn is_valid(&self) -> bool {
         self.0.values().all(|value| value.iter().all(|value| value.is_valid()))
@@ -69,7 +71,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.extra.values().all(|value| value.is_valid())

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 8f07a47d8ffeb4e1
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,25 +8,40 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/amount`
+        INPUT_DEFS_AMOUNT = 2,
+        /// `input.json#/$defs/amounts`
+        INPUT_DEFS_AMOUNTS = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(1)), ("ratio", SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["name", "ratio"], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/ratio", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/additionalProperties", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/$defs/amount", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["value"]), Keyword::Properties(&[("value", SchemaId(5))])] },
-        Schema { resource: 0, location: "/$defs/amount/properties/value", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/$defs/amounts", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(7), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/$defs/amounts/additionalProperties", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(8), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/amounts/additionalProperties/items", keywords: &[Keyword::Ref(SchemaId(4))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT.plus(1)), ("ratio", INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["name", "ratio"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/ratio", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/additionalProperties", keywords: &[Keyword::Ref(INPUT_DEFS_AMOUNT)] },
+        // INPUT_DEFS_AMOUNT
+        Schema { resource: IN_INPUT, location: "/$defs/amount", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["value"]), Keyword::Properties(&[("value", INPUT_DEFS_AMOUNT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/amount/properties/value", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        // INPUT_DEFS_AMOUNTS
+        Schema { resource: IN_INPUT, location: "/$defs/amounts", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT_DEFS_AMOUNTS.plus(1), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/$defs/amounts/additionalProperties", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_AMOUNTS.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/amounts/additionalProperties/items", keywords: &[Keyword::Ref(INPUT_DEFS_AMOUNT)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 d69f36b9f264c334
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,30 +8,45 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 8,
+        /// `input.json#/$defs/named`
+        INPUT_DEFS_NAMED = 3,
+        /// `input.json#/$defs/counted`
+        INPUT_DEFS_COUNTED = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["note"]), Keyword::Properties(&[("count", SchemaId(6)), ("own", SchemaId(7))]), Keyword::AllOf(&[SchemaId(1), SchemaId(2), SchemaId(3)])] },
-        Schema { resource: 0, location: "/allOf/0", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/allOf/1", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/allOf/2", keywords: &[Keyword::Properties(&[("count", SchemaId(4)), ("note", SchemaId(5))])] },
-        Schema { resource: 0, location: "/allOf/2/properties/count", keywords: &[Keyword::Maximum(Number::int(10))] },
-        Schema { resource: 0, location: "/allOf/2/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::MultipleOf(Number::int(2))] },
-        Schema { resource: 0, location: "/properties/own", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/$defs/named", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("count", SchemaId(10)), ("name", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/named/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/named/properties/count", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/$defs/counted", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count"]), Keyword::Properties(&[("count", SchemaId(12)), ("name", SchemaId(13))])] },
-        Schema { resource: 0, location: "/$defs/counted/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/$defs/counted/properties/name", keywords: &[Keyword::MaxLength(3)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["note"]), Keyword::Properties(&[("count", INPUT.plus(6)), ("own", INPUT.plus(7))]), Keyword::AllOf(&[INPUT.plus(1), INPUT.plus(2), INPUT.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_NAMED)] },
+        Schema { resource: IN_INPUT, location: "/allOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_COUNTED)] },
+        Schema { resource: IN_INPUT, location: "/allOf/2", keywords: &[Keyword::Properties(&[("count", INPUT.plus(4)), ("note", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/allOf/2/properties/count", keywords: &[Keyword::Maximum(Number::int(10))] },
+        Schema { resource: IN_INPUT, location: "/allOf/2/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::MultipleOf(Number::int(2))] },
+        Schema { resource: IN_INPUT, location: "/properties/own", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // INPUT_DEFS_NAMED
+        Schema { resource: IN_INPUT, location: "/$defs/named", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("count", INPUT_DEFS_NAMED.plus(2)), ("name", INPUT_DEFS_NAMED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/named/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/named/properties/count", keywords: &[Keyword::Type(Types::NUMBER)] },
+        // INPUT_DEFS_COUNTED
+        Schema { resource: IN_INPUT, location: "/$defs/counted", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count"]), Keyword::Properties(&[("count", INPUT_DEFS_COUNTED.plus(1)), ("name", INPUT_DEFS_COUNTED.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/counted/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_INPUT, location: "/$defs/counted/properties/name", keywords: &[Keyword::MaxLength(3)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

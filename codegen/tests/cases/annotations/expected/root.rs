@@ -7,5 +7,8 @@
 //! * `input.json` sha256 0a5d19d4b9ff15a9
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,23 +8,32 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(1)), ("odd", SchemaId(5)), ("old", SchemaId(3)), ("password", SchemaId(2)), ("size", SchemaId(4)), ("text", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/old", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/odd", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
-        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT.plus(1)), ("odd", INPUT.plus(5)), ("old", INPUT.plus(3)), ("password", INPUT.plus(2)), ("size", INPUT.plus(4)), ("text", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/old", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/odd", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
+        Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

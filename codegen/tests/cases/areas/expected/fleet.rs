@@ -34,7 +34,7 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHIP);
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.owner.as_ref().is_none_or(|value| value.is_valid())

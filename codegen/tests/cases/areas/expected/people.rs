@@ -35,7 +35,7 @@ pub struct Org {
 }
 
 impl Contract for Org {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG);
 
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| value.is_valid())

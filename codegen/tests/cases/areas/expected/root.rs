@@ -5,11 +5,16 @@
 //! Inputs:
 //!
 //! * `org.schema.json` sha256 4692f11d7616f1e5
+//!
 //! * `shared.schema.json` sha256 9380e7d077f75729
+//!
 //! * `ship.schema.json` sha256 90c278f36e36452f
 
 pub mod fleet;
 pub mod people;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod shared;
 pub mod types;

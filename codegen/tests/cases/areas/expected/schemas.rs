@@ -8,28 +8,55 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_ORG {
+        /// `org.schema.json`
+        ORG = 4,
+    }
+    IN_SHARED {
+        /// `shared.schema.json`
+        SHARED = 1,
+        /// `shared.schema.json#/$defs/id`
+        SHARED_DEFS_ID = 1,
+        /// `shared.schema.json#/$defs/level`
+        SHARED_DEFS_LEVEL = 1,
+    }
+    IN_SHIP {
+        /// `ship.schema.json`
+        SHIP = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flagship", SchemaId(2)), ("id", SchemaId(1)), ("level", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/properties/flagship", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Ref(SchemaId(6))] },
-        Schema { resource: 1, location: "", keywords: &[] },
-        Schema { resource: 1, location: "/$defs/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 1, location: "/$defs/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high")])] },
-        Schema { resource: 2, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(8)), ("owner", SchemaId(9))])] },
-        Schema { resource: 2, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 2, location: "/properties/owner", keywords: &[Keyword::Ref(SchemaId(0))] },
+        // ORG
+        Schema { resource: IN_ORG, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flagship", ORG.plus(2)), ("id", ORG.plus(1)), ("level", ORG.plus(3))])] },
+        Schema { resource: IN_ORG, location: "/properties/id", keywords: &[Keyword::Ref(SHARED_DEFS_ID)] },
+        Schema { resource: IN_ORG, location: "/properties/flagship", keywords: &[Keyword::Ref(SHIP)] },
+        Schema { resource: IN_ORG, location: "/properties/level", keywords: &[Keyword::Ref(SHARED_DEFS_LEVEL)] },
+        // SHARED
+        Schema { resource: IN_SHARED, location: "", keywords: &[] },
+        // SHARED_DEFS_ID
+        Schema { resource: IN_SHARED, location: "/$defs/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // SHARED_DEFS_LEVEL
+        Schema { resource: IN_SHARED, location: "/$defs/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high")])] },
+        // SHIP
+        Schema { resource: IN_SHIP, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SHIP.plus(1)), ("owner", SHIP.plus(2))])] },
+        Schema { resource: IN_SHIP, location: "/properties/id", keywords: &[Keyword::Ref(SHARED_DEFS_ID)] },
+        Schema { resource: IN_SHIP, location: "/properties/owner", keywords: &[Keyword::Ref(ORG)] },
     ],
     resources: &[
+        // IN_ORG
         Resource { uri: "https://example.com/org.schema.json", dynamic_anchors: &[] },
+        // IN_SHARED
         Resource { uri: "https://example.com/shared.schema.json", dynamic_anchors: &[] },
+        // IN_SHIP
         Resource { uri: "https://example.com/ship.schema.json", dynamic_anchors: &[] },
     ],
 };

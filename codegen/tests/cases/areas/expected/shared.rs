@@ -24,7 +24,7 @@ impl Id {
 ::contract_runtime::string_newtype!(Id);
 
 impl Contract for Id {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHARED_DEFS_ID);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
@@ -42,7 +42,7 @@ impl Contract for Id {
 }
 
 impl Contract for Level {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHARED_DEFS_LEVEL);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -58,9 +58,9 @@ pub struct Shared(pub Json);
 ::contract_runtime::wrapper!(Shared, Json, members);
 
 impl Contract for Shared {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHARED);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(4).is_valid(&self.0)
+        schemas::validator(schemas::SHARED).is_valid(&self.0)
     }
 }

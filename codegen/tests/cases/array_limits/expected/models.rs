@@ -19,7 +19,7 @@ pub struct Input(pub Vec<Row>);
 ::contract_runtime::wrapper!(Input, Vec < Row >);
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && self.0.len() <= 3
@@ -38,7 +38,7 @@ pub struct Matrix(pub Vec<Vec<Vec<String>>>);
 ::contract_runtime::wrapper!(Matrix, Vec < Vec < Vec < String > > >);
 
 impl Contract for Matrix {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MATRIX);
 
     fn is_valid(&self) -> bool {
         self.0
@@ -60,7 +60,7 @@ pub struct Row(pub Vec<Nullable<Number>>);
 ::contract_runtime::wrapper!(Row, Vec < Nullable < Number > >);
 
 impl Contract for Row {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_ROW);
 
     fn is_valid(&self) -> bool {
         self.0.len() >= 2

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 c98cc82f7b146fa6
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,24 +8,39 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 2,
+        /// `input.json#/$defs/row`
+        INPUT_DEFS_ROW = 2,
+        /// `input.json#/$defs/matrix`
+        INPUT_DEFS_MATRIX = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(3), Keyword::Items { schema: SchemaId(1), from: 0 }] },
-        Schema { resource: 0, location: "/items", keywords: &[Keyword::Ref(SchemaId(2))] },
-        Schema { resource: 0, location: "/$defs/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::Items { schema: SchemaId(3), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/row/items", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::int(10))] },
-        Schema { resource: 0, location: "/$defs/matrix", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/matrix/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(6), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/matrix/items/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(7), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/matrix/items/items/items", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(3), Keyword::Items { schema: INPUT.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/items", keywords: &[Keyword::Ref(INPUT_DEFS_ROW)] },
+        // INPUT_DEFS_ROW
+        Schema { resource: IN_INPUT, location: "/$defs/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::Items { schema: INPUT_DEFS_ROW.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/row/items", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::int(10))] },
+        // INPUT_DEFS_MATRIX
+        Schema { resource: IN_INPUT, location: "/$defs/matrix", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_MATRIX.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/matrix/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_MATRIX.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/matrix/items/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_MATRIX.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/matrix/items/items/items", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -42,15 +42,16 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.never.is_none()
             && self
                 .empty
                 .as_ref()
-                .is_none_or(|value| schemas::validator(3).is_valid(value))
-            && self.none.as_ref().is_none_or(|value| value.is_empty())
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                }) && self.none.as_ref().is_none_or(|value| value.is_empty())
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -64,9 +65,9 @@ pub struct Open(pub Json);
 ::contract_runtime::wrapper!(Open, Json, members);
 
 impl Contract for Open {
-    const VALIDATOR: Validator = schemas::validator(15);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OPEN);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(15).is_valid(&self.0)
+        schemas::validator(schemas::INPUT_DEFS_OPEN).is_valid(&self.0)
     }
 }

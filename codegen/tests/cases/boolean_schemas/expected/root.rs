@@ -7,5 +7,8 @@
 //! * `input.json` sha256 bd8fac624a832ae5
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,32 +8,50 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 13,
+        /// `input.json#/$defs/anything`
+        INPUT_DEFS_ANYTHING = 1,
+        /// `input.json#/$defs/nothing`
+        INPUT_DEFS_NOTHING = 1,
+        /// `input.json#/$defs/open`
+        INPUT_DEFS_OPEN = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("all", SchemaId(10)), ("any", SchemaId(1)), ("empty", SchemaId(3)), ("list", SchemaId(4)), ("map", SchemaId(8)), ("never", SchemaId(2)), ("none", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/any", keywords: &[] },
-        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/empty", keywords: &[] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 0, location: "/properties/list/items", keywords: &[] },
-        Schema { resource: 0, location: "/properties/none", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(7), from: 0 }] },
-        Schema { resource: 0, location: "/properties/none/items", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(9), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/map/additionalProperties", keywords: &[] },
-        Schema { resource: 0, location: "/properties/all", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(12)])] },
-        Schema { resource: 0, location: "/properties/all/allOf/0", keywords: &[] },
-        Schema { resource: 0, location: "/properties/all/allOf/1", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/anything", keywords: &[] },
-        Schema { resource: 0, location: "/$defs/nothing", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/$defs/open", keywords: &[] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("all", INPUT.plus(10)), ("any", INPUT.plus(1)), ("empty", INPUT.plus(3)), ("list", INPUT.plus(4)), ("map", INPUT.plus(8)), ("never", INPUT.plus(2)), ("none", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/empty", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(5), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/none", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(7), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/none/items", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(9), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/map/additionalProperties", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/all", keywords: &[Keyword::AllOf(&[INPUT.plus(11), INPUT.plus(12)])] },
+        Schema { resource: IN_INPUT, location: "/properties/all/allOf/0", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/all/allOf/1", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_ANYTHING
+        Schema { resource: IN_INPUT, location: "/$defs/anything", keywords: &[] },
+        // INPUT_DEFS_NOTHING
+        Schema { resource: IN_INPUT, location: "/$defs/nothing", keywords: &[Keyword::False] },
+        // INPUT_DEFS_OPEN
+        Schema { resource: IN_INPUT, location: "/$defs/open", keywords: &[] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

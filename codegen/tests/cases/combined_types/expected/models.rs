@@ -24,7 +24,9 @@ pub struct Builder {
 ::contract_runtime::builder! { Builder BuilderBuilder { optional { a: one String = "a" } } }
 
 impl Contract for Builder {
-    const VALIDATOR: Validator = schemas::validator(31);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BUILDER,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -43,7 +45,7 @@ impl Contract for Builder {
 }
 
 impl Contract for Colour {
-    const VALIDATOR: Validator = schemas::validator(24);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COLOUR);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -69,7 +71,9 @@ impl Contract for Colour {
 ::contract_runtime::variants! { IdOrName { from { Integer(i64), Text(String) } } }
 
 impl Contract for IdOrName {
-    const VALIDATOR: Validator = schemas::validator(22);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ID_OR_NAME,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -133,7 +137,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -170,7 +174,9 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Shape::Box(_) => true,
                     Shape::Dot(_) => false,
-                    Shape::Unknown(value) => schemas::validator(15).is_valid(value),
+                    Shape::Unknown(value) => {
+                        schemas::validator(schemas::INPUT.plus(15)).is_valid(value)
+                    }
                 })
             && self
                 .list
@@ -186,13 +192,19 @@ impl Contract for Input {
                                     InputListItem::Object(value) => {
                                         match value {
                                             Shape::Box(value) => {
-                                                !contract::holds(value, schemas::validator(24))
+                                                !contract::holds(
+                                                    value,
+                                                    schemas::validator(schemas::INPUT_DEFS_COLOUR),
+                                                )
                                             }
                                             Shape::Dot(value) => {
-                                                !contract::holds(value, schemas::validator(24))
+                                                !contract::holds(
+                                                    value,
+                                                    schemas::validator(schemas::INPUT_DEFS_COLOUR),
+                                                )
                                             }
                                             Shape::Unknown(value) => {
-                                                schemas::validator(18).is_valid(value)
+                                                schemas::validator(schemas::INPUT.plus(18)).is_valid(value)
                                             }
                                         }
                                     }
@@ -233,7 +245,9 @@ pub struct InputBuilder {
 }
 
 impl Contract for InputBuilder {
-    const VALIDATOR: Validator = schemas::validator(33);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_INPUT_BUILDER,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -262,16 +276,28 @@ impl Contract for InputBuilder {
 }
 
 impl Contract for InputListItem {
-    const VALIDATOR: Validator = schemas::validator(18);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(18));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(value) => value.is_known(),
             Self::Object(value) => {
                 match value {
-                    Shape::Box(value) => !contract::holds(value, schemas::validator(24)),
-                    Shape::Dot(value) => !contract::holds(value, schemas::validator(24)),
-                    Shape::Unknown(value) => schemas::validator(18).is_valid(value),
+                    Shape::Box(value) => {
+                        !contract::holds(
+                            value,
+                            schemas::validator(schemas::INPUT_DEFS_COLOUR),
+                        )
+                    }
+                    Shape::Dot(value) => {
+                        !contract::holds(
+                            value,
+                            schemas::validator(schemas::INPUT_DEFS_COLOUR),
+                        )
+                    }
+                    Shape::Unknown(value) => {
+                        schemas::validator(schemas::INPUT.plus(18)).is_valid(value)
+                    }
                 }
             }
         }
@@ -302,13 +328,15 @@ impl Contract for InputListItem {
 }
 
 impl Contract for Shape {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SHAPE);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Box(value) => value.is_valid(),
             Self::Dot(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(25).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_SHAPE).is_valid(value)
+            }
         }
     }
 }
@@ -335,7 +363,9 @@ pub struct ShapeBox {
 ::contract_runtime::builder! { ShapeBox ShapeBoxBuilder { required { side: one i64 = "side" } } }
 
 impl Contract for ShapeBox {
-    const VALIDATOR: Validator = schemas::validator(36);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_SHAPE.plus(6),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -356,7 +386,9 @@ pub struct ShapeDot {
 ::contract_runtime::builder! { ShapeDot ShapeDotBuilder {} }
 
 impl Contract for ShapeDot {
-    const VALIDATOR: Validator = schemas::validator(37);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_SHAPE.plus(7),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

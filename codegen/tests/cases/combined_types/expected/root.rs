@@ -7,5 +7,8 @@
 //! * `input.json` sha256 31e6b16f0308743b
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

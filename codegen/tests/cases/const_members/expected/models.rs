@@ -55,7 +55,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.version.is_valid() && matches!(& self.kind, KindValue::B) && self.count == 3
@@ -74,7 +74,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputVersion {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -92,7 +92,7 @@ impl Contract for InputVersion {
 }
 
 impl Contract for KindValue {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KIND);
 
     fn is_valid(&self) -> bool {
         self.is_known()

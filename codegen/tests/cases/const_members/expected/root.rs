@@ -7,5 +7,8 @@
 //! * `input.json` sha256 c0c8aeb16238112a
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,24 +9,36 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+        /// `input.json#/$defs/kind`
+        INPUT_DEFS_KIND = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind", "on", "version"]), Keyword::Properties(&[("count", SchemaId(3)), ("kind", SchemaId(2)), ("name", SchemaId(6)), ("off", SchemaId(5)), ("on", SchemaId(4)), ("version", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("1.0"))] },
-        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Const(Literal::String("b")), Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Const(Literal::Number(Number::int(3)))] },
-        Schema { resource: 0, location: "/properties/on", keywords: &[Keyword::Type(Types::BOOLEAN), Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: 0, location: "/properties/off", keywords: &[Keyword::Type(Types::BOOLEAN), Keyword::Const(Literal::Bool(false))] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/kind", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind", "on", "version"]), Keyword::Properties(&[("count", INPUT.plus(3)), ("kind", INPUT.plus(2)), ("name", INPUT.plus(6)), ("off", INPUT.plus(5)), ("on", INPUT.plus(4)), ("version", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("1.0"))] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Const(Literal::String("b")), Keyword::Ref(INPUT_DEFS_KIND)] },
+        Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Const(Literal::Number(Number::int(3)))] },
+        Schema { resource: IN_INPUT, location: "/properties/on", keywords: &[Keyword::Type(Types::BOOLEAN), Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: IN_INPUT, location: "/properties/off", keywords: &[Keyword::Type(Types::BOOLEAN), Keyword::Const(Literal::Bool(false))] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_KIND
+        Schema { resource: IN_INPUT, location: "/$defs/kind", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -55,7 +55,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.text.is_valid() && self.number.as_ref().is_none_or(|value| *value == 1)
@@ -67,16 +67,23 @@ impl Contract for Input {
             && self
                 .nothing
                 .as_ref()
-                .is_none_or(|value| schemas::validator(5).is_valid(value))
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                })
             && self
                 .list
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(6)))
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(6)),
+                ))
             && self
                 .object
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(7)))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(7)),
+                )) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -90,7 +97,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputText {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.is_known()

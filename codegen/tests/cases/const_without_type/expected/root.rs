@@ -7,5 +7,8 @@
 //! * `input.json` sha256 f3fb0b920ab9ce76
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

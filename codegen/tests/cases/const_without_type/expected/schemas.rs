@@ -9,24 +9,33 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 8,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("decimal", SchemaId(3)), ("flag", SchemaId(4)), ("list", SchemaId(6)), ("nothing", SchemaId(5)), ("number", SchemaId(2)), ("object", SchemaId(7)), ("text", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Const(Literal::String("yes"))] },
-        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
-        Schema { resource: 0, location: "/properties/decimal", keywords: &[Keyword::Const(Literal::Number(Number::decimal(150, 2)))] },
-        Schema { resource: 0, location: "/properties/flag", keywords: &[Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: 0, location: "/properties/nothing", keywords: &[Keyword::Const(Literal::Null)] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Const(Literal::Array(&[Literal::Number(Number::int(1)), Literal::String("a")]))] },
-        Schema { resource: 0, location: "/properties/object", keywords: &[Keyword::Const(Literal::Object(&[("a", Literal::Number(Number::int(1)))]))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("decimal", INPUT.plus(3)), ("flag", INPUT.plus(4)), ("list", INPUT.plus(6)), ("nothing", INPUT.plus(5)), ("number", INPUT.plus(2)), ("object", INPUT.plus(7)), ("text", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Const(Literal::String("yes"))] },
+        Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
+        Schema { resource: IN_INPUT, location: "/properties/decimal", keywords: &[Keyword::Const(Literal::Number(Number::decimal(150, 2)))] },
+        Schema { resource: IN_INPUT, location: "/properties/flag", keywords: &[Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: IN_INPUT, location: "/properties/nothing", keywords: &[Keyword::Const(Literal::Null)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Const(Literal::Array(&[Literal::Number(Number::int(1)), Literal::String("a")]))] },
+        Schema { resource: IN_INPUT, location: "/properties/object", keywords: &[Keyword::Const(Literal::Object(&[("a", Literal::Number(Number::int(1)))]))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

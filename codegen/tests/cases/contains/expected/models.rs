@@ -31,21 +31,29 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
             .one
             .as_ref()
-            .is_none_or(|value| contract::holds(value, schemas::validator(1)))
+            .is_none_or(|value| contract::holds(
+                value,
+                schemas::validator(schemas::INPUT.plus(1)),
+            ))
             && self
                 .few
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(4)))
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(4)),
+                ))
             && self
                 .none
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(7)))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(7)),
+                )) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 3e3c17ac3a20ca16
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,25 +9,34 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("few", SchemaId(4)), ("none", SchemaId(7)), ("one", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/one", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(3), min: None, max: None }, Keyword::Items { schema: SchemaId(2), from: 0 }] },
-        Schema { resource: 0, location: "/properties/one/items", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/one/contains", keywords: &[Keyword::Minimum(Number::int(10))] },
-        Schema { resource: 0, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(6), min: Some(2), max: Some(3) }, Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 0, location: "/properties/few/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/few/contains", keywords: &[Keyword::Const(Literal::String("x"))] },
-        Schema { resource: 0, location: "/properties/none", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(8), min: Some(0), max: Some(1) }] },
-        Schema { resource: 0, location: "/properties/none/contains", keywords: &[Keyword::Type(Types::NULL)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("few", INPUT.plus(4)), ("none", INPUT.plus(7)), ("one", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(3), min: None, max: None }, Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/one/items", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/one/contains", keywords: &[Keyword::Minimum(Number::int(10))] },
+        Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(6), min: Some(2), max: Some(3) }, Keyword::Items { schema: INPUT.plus(5), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/few/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/few/contains", keywords: &[Keyword::Const(Literal::String("x"))] },
+        Schema { resource: IN_INPUT, location: "/properties/none", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(8), min: Some(0), max: Some(1) }] },
+        Schema { resource: IN_INPUT, location: "/properties/none/contains", keywords: &[Keyword::Type(Types::NULL)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -46,14 +46,15 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.document, 40)
             && self
                 .any
                 .as_ref()
-                .is_none_or(|value| schemas::validator(5).is_valid(value))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

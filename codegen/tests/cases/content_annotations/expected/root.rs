@@ -7,5 +7,8 @@
 //! * `input.json` sha256 4a8ce0052d1c3955
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

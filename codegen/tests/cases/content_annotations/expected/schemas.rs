@@ -8,26 +8,35 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 10,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["document", "image"]), Keyword::Properties(&[("any", SchemaId(5)), ("document", SchemaId(2)), ("image", SchemaId(1)), ("mail", SchemaId(8)), ("number", SchemaId(9)), ("when", SchemaId(7))])] },
-        Schema { resource: 0, location: "/properties/image", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/document", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40)] },
-        Schema { resource: 0, location: "/properties/document/contentSchema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/document/contentSchema/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/any", keywords: &[] },
-        Schema { resource: 0, location: "/properties/any/contentSchema", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/when", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/mail", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Type(Types::NUMBER)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["document", "image"]), Keyword::Properties(&[("any", INPUT.plus(5)), ("document", INPUT.plus(2)), ("image", INPUT.plus(1)), ("mail", INPUT.plus(8)), ("number", INPUT.plus(9)), ("when", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/image", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/document", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40)] },
+        Schema { resource: IN_INPUT, location: "/properties/document/contentSchema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/document/contentSchema/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/any/contentSchema", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/when", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/mail", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Type(Types::NUMBER)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

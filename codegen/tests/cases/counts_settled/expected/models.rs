@@ -34,7 +34,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.any.as_ref().is_none_or(|value| value.is_valid())
@@ -59,11 +59,15 @@ pub struct InputAny {
 ::contract_runtime::object! { InputAny { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputAny {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
-        self.a.as_ref().is_none_or(|value| schemas::validator(2).is_valid(value))
-            && is_apart(&self.extra, Self::DECLARED)
+        self
+            .a
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+            }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -81,7 +85,7 @@ pub struct InputNever {
 ::contract_runtime::object! { InputNever { required { a = "a" } extra undeclared } }
 
 impl Contract for InputNever {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
 
     fn is_valid(&self) -> bool {
         false
@@ -102,11 +106,15 @@ pub struct InputNone {
 ::contract_runtime::object! { InputNone { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputNone {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
-        self.a.as_ref().is_none_or(|value| schemas::validator(6).is_valid(value))
-            && (self.extra.len() + usize::from(self.a.is_some())) == 0
+        self
+            .a
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
+            }) && (self.extra.len() + usize::from(self.a.is_some())) == 0
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -125,9 +133,10 @@ pub struct InputOne {
 ::contract_runtime::object! { InputOne { required { a = "a" } extra undeclared } }
 
 impl Contract for InputOne {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
-        schemas::validator(4).is_valid(&self.a) && is_apart(&self.extra, Self::DECLARED)
+        schemas::validator(schemas::INPUT.plus(4)).is_valid(&self.a)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

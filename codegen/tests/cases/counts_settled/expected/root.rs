@@ -7,5 +7,8 @@
 //! * `input.json` sha256 a092dd3ae1a579a1
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,25 +8,34 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", SchemaId(1)), ("never", SchemaId(7)), ("none", SchemaId(5)), ("one", SchemaId(3))]), Keyword::MinProperties(0)] },
-        Schema { resource: 0, location: "/properties/any", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(2))]), Keyword::MinProperties(0)] },
-        Schema { resource: 0, location: "/properties/any/properties/a", keywords: &[] },
-        Schema { resource: 0, location: "/properties/one", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(4))]), Keyword::MinProperties(1)] },
-        Schema { resource: 0, location: "/properties/one/properties/a", keywords: &[] },
-        Schema { resource: 0, location: "/properties/none", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(6))]), Keyword::MaxProperties(0)] },
-        Schema { resource: 0, location: "/properties/none/properties/a", keywords: &[] },
-        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(8))]), Keyword::MaxProperties(0)] },
-        Schema { resource: 0, location: "/properties/never/properties/a", keywords: &[] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(1)), ("never", INPUT.plus(7)), ("none", INPUT.plus(5)), ("one", INPUT.plus(3))]), Keyword::MinProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(2))]), Keyword::MinProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/any/properties/a", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(4))]), Keyword::MinProperties(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/one/properties/a", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/none", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(6))]), Keyword::MaxProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/none/properties/a", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(8))]), Keyword::MaxProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/never/properties/a", keywords: &[] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -55,7 +55,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.limit.as_ref().is_none_or(|value| *value <= 100)
@@ -83,7 +83,7 @@ pub struct InputNested {
 ::contract_runtime::object! { InputNested { optional { on = "on" } extra undeclared } }
 
 impl Contract for InputNested {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -103,7 +103,7 @@ impl Contract for InputNested {
 }
 
 impl Contract for InputUnit {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
         self.is_known()

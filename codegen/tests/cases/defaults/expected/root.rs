@@ -7,5 +7,8 @@
 //! * `input.json` sha256 10820d35aed41c10
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,25 +9,34 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("dryRun", SchemaId(1)), ("limit", SchemaId(2)), ("nested", SchemaId(6)), ("nullable", SchemaId(8)), ("tags", SchemaId(4)), ("unit", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
-        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
-        Schema { resource: 0, location: "/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 0, location: "/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/nested", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("on", SchemaId(7))])] },
-        Schema { resource: 0, location: "/properties/nested/properties/on", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/nullable", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("dryRun", INPUT.plus(1)), ("limit", INPUT.plus(2)), ("nested", INPUT.plus(6)), ("nullable", INPUT.plus(8)), ("tags", INPUT.plus(4)), ("unit", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
+        Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
+        Schema { resource: IN_INPUT, location: "/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(5), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/nested", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("on", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/nested/properties/on", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

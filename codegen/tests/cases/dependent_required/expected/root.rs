@@ -7,5 +7,8 @@
 //! * `input.json` sha256 ff1d9050a9576633
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,20 +8,29 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("card", SchemaId(1)), ("owner", SchemaId(2)), ("street", SchemaId(3))]), Keyword::DependentRequired(&[("card", &["owner", "street"]), ("owner", &[]), ("zip", &["city", "street"])])] },
-        Schema { resource: 0, location: "/properties/card", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/owner", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/street", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("card", INPUT.plus(1)), ("owner", INPUT.plus(2)), ("street", INPUT.plus(3))]), Keyword::DependentRequired(&[("card", &["owner", "street"]), ("owner", &[]), ("zip", &["city", "street"])])] },
+        Schema { resource: IN_INPUT, location: "/properties/card", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/owner", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/street", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -33,7 +33,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.months.as_ref().is_none_or(|value| *value >= 1)
@@ -43,7 +43,9 @@ impl Contract for Input {
                     && self
                         .until
                         .as_ref()
-                        .is_none_or(|value| schemas::validator(5).is_valid(value)))
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                        }))
             && (!self.extra.contains_key("other")
                 || (self.extra.len() + usize::from(self.kind.is_some())
                     + usize::from(self.months.is_some())

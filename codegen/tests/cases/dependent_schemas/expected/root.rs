@@ -7,5 +7,8 @@
 //! * `input.json` sha256 d3eb1c9e1aaeeb96
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

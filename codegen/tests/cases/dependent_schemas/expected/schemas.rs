@@ -9,24 +9,33 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 8,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SchemaId(1)), ("months", SchemaId(2))]), Keyword::DependentSchemas(&[("months", SchemaId(3)), ("never", SchemaId(7)), ("other", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/dependentSchemas/months", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(4)), ("until", SchemaId(5))])] },
-        Schema { resource: 0, location: "/dependentSchemas/months/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
-        Schema { resource: 0, location: "/dependentSchemas/months/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/dependentSchemas/other", keywords: &[Keyword::MaxProperties(2)] },
-        Schema { resource: 0, location: "/dependentSchemas/never", keywords: &[Keyword::False] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(1)), ("months", INPUT.plus(2))]), Keyword::DependentSchemas(&[("months", INPUT.plus(3)), ("never", INPUT.plus(7)), ("other", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/dependentSchemas/months", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(4)), ("until", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/dependentSchemas/months/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
+        Schema { resource: IN_INPUT, location: "/dependentSchemas/months/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/dependentSchemas/other", keywords: &[Keyword::MaxProperties(2)] },
+        Schema { resource: IN_INPUT, location: "/dependentSchemas/never", keywords: &[Keyword::False] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

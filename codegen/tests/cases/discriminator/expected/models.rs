@@ -30,7 +30,7 @@ pub struct Cat {
 }
 
 impl Contract for Cat {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_CAT);
 
     fn is_valid(&self) -> bool {
         self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
@@ -59,7 +59,9 @@ pub struct Derived {
 }
 
 impl Contract for Derived {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_DERIVED,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -86,7 +88,7 @@ pub struct Dog {
 }
 
 impl Contract for Dog {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_DOG);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -112,13 +114,15 @@ impl Contract for Dog {
 ::contract_runtime::variants! { Pet { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for Pet {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_PET);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Cat(value) => value.is_valid(),
             Self::Dog(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_SCHEMAS_PET).is_valid(value)
+            }
         }
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 647a59c3a5a3cdef
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

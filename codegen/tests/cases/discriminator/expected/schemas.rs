@@ -11,30 +11,51 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json#/components/schemas/Pet`
+        INPUT_SCHEMAS_PET = 3,
+        /// `input.json#/components/schemas/Cat`
+        INPUT_SCHEMAS_CAT = 3,
+        /// `input.json#/components/schemas/Dog`
+        INPUT_SCHEMAS_DOG = 3,
+        /// `input.json#/components/schemas/Base`
+        INPUT_SCHEMAS_BASE = 2,
+        /// `input.json#/components/schemas/Derived`
+        INPUT_SCHEMAS_DERIVED = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/components/schemas/Pet", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2)], Some(&Choice { tag: "petType", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
-        Schema { resource: 0, location: "/components/schemas/Pet/oneOf/0", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/components/schemas/Pet/oneOf/1", keywords: &[Keyword::Ref(SchemaId(6))] },
-        Schema { resource: 0, location: "/components/schemas/Cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["lives", "petType"]), Keyword::Properties(&[("lives", SchemaId(5)), ("petType", SchemaId(4))])] },
-        Schema { resource: 0, location: "/components/schemas/Cat/properties/petType", keywords: &[Keyword::Const(Literal::String("cat"))] },
-        Schema { resource: 0, location: "/components/schemas/Cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
-        Schema { resource: 0, location: "/components/schemas/Dog", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["petType"]), Keyword::Properties(&[("bark", SchemaId(8)), ("petType", SchemaId(7))])] },
-        Schema { resource: 0, location: "/components/schemas/Dog/properties/petType", keywords: &[Keyword::Const(Literal::String("dog"))] },
-        Schema { resource: 0, location: "/components/schemas/Dog/properties/bark", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(10))])] },
-        Schema { resource: 0, location: "/components/schemas/Base/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Derived", keywords: &[Keyword::Properties(&[("more", SchemaId(13))]), Keyword::AllOf(&[SchemaId(12)])] },
-        Schema { resource: 0, location: "/components/schemas/Derived/allOf/0", keywords: &[Keyword::Ref(SchemaId(9))] },
-        Schema { resource: 0, location: "/components/schemas/Derived/properties/more", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_SCHEMAS_PET
+        Schema { resource: IN_INPUT, location: "/components/schemas/Pet", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_PET.plus(1), INPUT_SCHEMAS_PET.plus(2)], Some(&Choice { tag: "petType", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Pet/oneOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_CAT)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Pet/oneOf/1", keywords: &[Keyword::Ref(INPUT_SCHEMAS_DOG)] },
+        // INPUT_SCHEMAS_CAT
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["lives", "petType"]), Keyword::Properties(&[("lives", INPUT_SCHEMAS_CAT.plus(2)), ("petType", INPUT_SCHEMAS_CAT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cat/properties/petType", keywords: &[Keyword::Const(Literal::String("cat"))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
+        // INPUT_SCHEMAS_DOG
+        Schema { resource: IN_INPUT, location: "/components/schemas/Dog", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["petType"]), Keyword::Properties(&[("bark", INPUT_SCHEMAS_DOG.plus(2)), ("petType", INPUT_SCHEMAS_DOG.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Dog/properties/petType", keywords: &[Keyword::Const(Literal::String("dog"))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Dog/properties/bark", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_SCHEMAS_BASE
+        Schema { resource: IN_INPUT, location: "/components/schemas/Base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_SCHEMAS_BASE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Base/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_SCHEMAS_DERIVED
+        Schema { resource: IN_INPUT, location: "/components/schemas/Derived", keywords: &[Keyword::Properties(&[("more", INPUT_SCHEMAS_DERIVED.plus(2))]), Keyword::AllOf(&[INPUT_SCHEMAS_DERIVED.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Derived/allOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Derived/properties/more", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -27,7 +27,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { a_b = "a\rb", turn = "turn" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.turn.as_ref().is_none_or(|value| value.is_valid())
@@ -48,7 +48,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputTurn {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 51c84e584bcc2f3c
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,19 +8,28 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a\rb", SchemaId(1)), ("turn", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/a\rb", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/turn", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("left\u{202e}right"), Literal::String("a\rb"), Literal::String("a\nb"), Literal::String("tab\tbed")])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a\rb", INPUT.plus(1)), ("turn", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/a\rb", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/turn", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("left\u{202e}right"), Literal::String("a\rb"), Literal::String("a\nb"), Literal::String("tab\tbed")])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

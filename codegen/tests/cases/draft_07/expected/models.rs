@@ -32,15 +32,17 @@ pub struct Root {
 }
 
 impl Contract for Root {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(&self.pair, schemas::validator(1))
+        contract::holds(&self.pair, schemas::validator(schemas::ROOT.plus(1)))
             && self
                 .card
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(5)))
-            && self.sibling.as_ref().is_none_or(|value| value.is_valid())
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::ROOT.plus(5)),
+                )) && self.sibling.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -61,7 +63,9 @@ impl Short {
 ::contract_runtime::string_newtype!(Short);
 
 impl Contract for Short {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::ROOT_DEFINITIONS_SHORT,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)

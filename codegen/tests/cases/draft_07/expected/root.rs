@@ -7,5 +7,8 @@
 //! * `root.json` sha256 f915d28923e91e37
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,25 +8,37 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_ROOT {
+        /// `root.json`
+        ROOT = 8,
+        /// `root.json#/definitions/short`
+        ROOT_DEFINITIONS_SHORT = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pair"]), Keyword::Properties(&[("card", SchemaId(5)), ("pair", SchemaId(1)), ("sibling", SchemaId(7))])] },
-        Schema { resource: 0, location: "/properties/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(2), SchemaId(3)]), Keyword::Items { schema: SchemaId(4), from: 2 }] },
-        Schema { resource: 0, location: "/properties/pair/items/0", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/pair/items/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/pair/additionalItems", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/card", keywords: &[Keyword::Type(Types::OBJECT), Keyword::DependentRequired(&[("number", &["holder"])]), Keyword::DependentSchemas(&[("limit", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/card/dependencies/limit", keywords: &[Keyword::Required(&["currency"])] },
-        Schema { resource: 0, location: "/properties/sibling", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/definitions/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        // ROOT
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pair"]), Keyword::Properties(&[("card", ROOT.plus(5)), ("pair", ROOT.plus(1)), ("sibling", ROOT.plus(7))])] },
+        Schema { resource: IN_ROOT, location: "/properties/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[ROOT.plus(2), ROOT.plus(3)]), Keyword::Items { schema: ROOT.plus(4), from: 2 }] },
+        Schema { resource: IN_ROOT, location: "/properties/pair/items/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_ROOT, location: "/properties/pair/items/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_ROOT, location: "/properties/pair/additionalItems", keywords: &[Keyword::False] },
+        Schema { resource: IN_ROOT, location: "/properties/card", keywords: &[Keyword::Type(Types::OBJECT), Keyword::DependentRequired(&[("number", &["holder"])]), Keyword::DependentSchemas(&[("limit", ROOT.plus(6))])] },
+        Schema { resource: IN_ROOT, location: "/properties/card/dependencies/limit", keywords: &[Keyword::Required(&["currency"])] },
+        Schema { resource: IN_ROOT, location: "/properties/sibling", keywords: &[Keyword::Ref(ROOT_DEFINITIONS_SHORT)] },
+        // ROOT_DEFINITIONS_SHORT
+        Schema { resource: IN_ROOT, location: "/definitions/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
     ],
     resources: &[
+        // IN_ROOT
         Resource { uri: "https://old.example/root.json", dynamic_anchors: &[] },
     ],
 };

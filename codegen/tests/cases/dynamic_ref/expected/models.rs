@@ -39,10 +39,10 @@ impl From<Root> for Tree {
 }
 
 impl Contract for Root {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(0))
+        contract::holds(self, schemas::validator(schemas::ROOT))
     }
 }
 
@@ -67,9 +67,9 @@ pub struct Tree {
 }
 
 impl Contract for Tree {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::TREE);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(2))
+        contract::holds(self, schemas::validator(schemas::TREE))
     }
 }

@@ -5,8 +5,12 @@
 //! Inputs:
 //!
 //! * `root.json` sha256 006427d84699263f
+//!
 //! * `tree.json` sha256 4115130f8c927bd7
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,23 +8,38 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_ROOT {
+        /// `root.json`
+        ROOT = 2,
+    }
+    IN_TREE {
+        /// `tree.json`
+        TREE = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(2)), Keyword::UnevaluatedProperties(SchemaId(1))] },
-        Schema { resource: 0, location: "/unevaluatedProperties", keywords: &[Keyword::False] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("children", SchemaId(4)), ("data", SchemaId(3))])] },
-        Schema { resource: 1, location: "/properties/data", keywords: &[] },
-        Schema { resource: 1, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 1, location: "/properties/children/items", keywords: &[Keyword::DynamicRef { anchor: "node", initial: SchemaId(2) }] },
+        // ROOT
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Ref(TREE), Keyword::UnevaluatedProperties(ROOT.plus(1))] },
+        Schema { resource: IN_ROOT, location: "/unevaluatedProperties", keywords: &[Keyword::False] },
+        // TREE
+        Schema { resource: IN_TREE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("children", TREE.plus(2)), ("data", TREE.plus(1))])] },
+        Schema { resource: IN_TREE, location: "/properties/data", keywords: &[] },
+        Schema { resource: IN_TREE, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: TREE.plus(3), from: 0 }] },
+        Schema { resource: IN_TREE, location: "/properties/children/items", keywords: &[Keyword::DynamicRef { anchor: "node", initial: TREE }] },
     ],
     resources: &[
-        Resource { uri: "https://example.com/root.json", dynamic_anchors: &[("node", SchemaId(0))] },
-        Resource { uri: "https://example.com/tree.json", dynamic_anchors: &[("node", SchemaId(2))] },
+        // IN_ROOT
+        Resource { uri: "https://example.com/root.json", dynamic_anchors: &[("node", ROOT)] },
+        // IN_TREE
+        Resource { uri: "https://example.com/tree.json", dynamic_anchors: &[("node", TREE)] },
     ],
 };

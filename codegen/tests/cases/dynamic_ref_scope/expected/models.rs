@@ -17,10 +17,10 @@ pub struct Any(pub Json);
 ::contract_runtime::wrapper!(Any, Json, members);
 
 impl Contract for Any {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LIST_DEFS_ANY);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(4).is_valid(&self.0)
+        schemas::validator(schemas::LIST_DEFS_ANY).is_valid(&self.0)
     }
 }
 
@@ -40,7 +40,9 @@ impl Element {
 ::contract_runtime::string_newtype!(Element);
 
 impl Contract for Element {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ELEMENT,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
@@ -56,10 +58,10 @@ pub struct Input(pub Vec<Json>);
 ::contract_runtime::wrapper!(Input, Vec < Json >);
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(0))
+        contract::holds(self, schemas::validator(schemas::INPUT))
     }
 }
 
@@ -72,9 +74,9 @@ pub struct List(pub Vec<Json>);
 ::contract_runtime::wrapper!(List, Vec < Json >);
 
 impl Contract for List {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LIST);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(2))
+        contract::holds(self, schemas::validator(schemas::LIST))
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 3b5ce2dc9da2c6bb
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,22 +8,43 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 1,
+        /// `input.json#/$defs/element`
+        INPUT_DEFS_ELEMENT = 1,
+    }
+    IN_LIST {
+        /// `list`
+        LIST = 2,
+        /// `list#/$defs/any`
+        LIST_DEFS_ANY = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(2))] },
-        Schema { resource: 0, location: "/$defs/element", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(3), from: 0 }] },
-        Schema { resource: 1, location: "/items", keywords: &[Keyword::DynamicRef { anchor: "element", initial: SchemaId(4) }] },
-        Schema { resource: 1, location: "/$defs/any", keywords: &[] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(LIST)] },
+        // INPUT_DEFS_ELEMENT
+        Schema { resource: IN_INPUT, location: "/$defs/element", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        // LIST
+        Schema { resource: IN_LIST, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: LIST.plus(1), from: 0 }] },
+        Schema { resource: IN_LIST, location: "/items", keywords: &[Keyword::DynamicRef { anchor: "element", initial: LIST_DEFS_ANY }] },
+        // LIST_DEFS_ANY
+        Schema { resource: IN_LIST, location: "/$defs/any", keywords: &[] },
     ],
     resources: &[
-        Resource { uri: "https://example.com/names/input.json", dynamic_anchors: &[("element", SchemaId(1))] },
-        Resource { uri: "https://example.com/names/list", dynamic_anchors: &[("element", SchemaId(4))] },
+        // IN_INPUT
+        Resource { uri: "https://example.com/names/input.json", dynamic_anchors: &[("element", INPUT_DEFS_ELEMENT)] },
+        // IN_LIST
+        Resource { uri: "https://example.com/names/list", dynamic_anchors: &[("element", LIST_DEFS_ANY)] },
     ],
 };

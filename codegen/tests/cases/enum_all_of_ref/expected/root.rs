@@ -7,5 +7,8 @@
 //! * `input.json` sha256 0351345d1a249b84
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,30 +9,45 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+        /// `input.json#/$defs/colour`
+        INPUT_DEFS_COLOUR = 1,
+        /// `input.json#/$defs/level`
+        INPUT_DEFS_LEVEL = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", SchemaId(1)), ("level", SchemaId(3)), ("nullable", SchemaId(5))])] },
-        Schema { resource: 0, location: "/properties/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")]), Keyword::AllOf(&[SchemaId(2)])] },
-        Schema { resource: 0, location: "/properties/colour/allOf/0", keywords: &[Keyword::Ref(SchemaId(9))] },
-        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))]), Keyword::AllOf(&[SchemaId(4)])] },
-        Schema { resource: 0, location: "/properties/level/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/properties/nullable", keywords: &[Keyword::OneOf(&[SchemaId(6), SchemaId(7)], None)] },
-        Schema { resource: 0, location: "/properties/nullable/oneOf/0", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/nullable/oneOf/1", keywords: &[Keyword::Enum(&[Literal::String("blue")]), Keyword::AllOf(&[SchemaId(8)])] },
-        Schema { resource: 0, location: "/properties/nullable/oneOf/1/allOf/0", keywords: &[Keyword::Ref(SchemaId(9))] },
-        Schema { resource: 0, location: "/$defs/colour", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("red"), Literal::String("green"), Literal::String("blue")])] },
-        Schema { resource: 0, location: "/$defs/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::OneOf(&[SchemaId(11), SchemaId(12), SchemaId(13)], None)] },
-        Schema { resource: 0, location: "/$defs/level/oneOf/0", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
-        Schema { resource: 0, location: "/$defs/level/oneOf/1", keywords: &[Keyword::Const(Literal::Number(Number::int(2)))] },
-        Schema { resource: 0, location: "/$defs/level/oneOf/2", keywords: &[Keyword::Const(Literal::Number(Number::int(3)))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(1)), ("level", INPUT.plus(3)), ("nullable", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")]), Keyword::AllOf(&[INPUT.plus(2)])] },
+        Schema { resource: IN_INPUT, location: "/properties/colour/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))]), Keyword::AllOf(&[INPUT.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "/properties/level/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_LEVEL)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::OneOf(&[INPUT.plus(6), INPUT.plus(7)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/0", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/1", keywords: &[Keyword::Enum(&[Literal::String("blue")]), Keyword::AllOf(&[INPUT.plus(8)])] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/1/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        // INPUT_DEFS_COLOUR
+        Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("red"), Literal::String("green"), Literal::String("blue")])] },
+        // INPUT_DEFS_LEVEL
+        Schema { resource: IN_INPUT, location: "/$defs/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::OneOf(&[INPUT_DEFS_LEVEL.plus(1), INPUT_DEFS_LEVEL.plus(2), INPUT_DEFS_LEVEL.plus(3)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/level/oneOf/0", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
+        Schema { resource: IN_INPUT, location: "/$defs/level/oneOf/1", keywords: &[Keyword::Const(Literal::Number(Number::int(2)))] },
+        Schema { resource: IN_INPUT, location: "/$defs/level/oneOf/2", keywords: &[Keyword::Const(Literal::Number(Number::int(3)))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

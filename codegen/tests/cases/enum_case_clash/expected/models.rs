@@ -22,7 +22,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { size = "size" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.size.as_ref().is_none_or(|value| value.is_valid())
@@ -46,7 +46,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputSize {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 cc18580198332130
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

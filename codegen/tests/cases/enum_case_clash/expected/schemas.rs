@@ -8,18 +8,27 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A"), Literal::String("b"), Literal::String("low_value"), Literal::String("low-value"), Literal::String("LOW VALUE"), Literal::String("Low Value")])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/size", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A"), Literal::String("b"), Literal::String("low_value"), Literal::String("low-value"), Literal::String("LOW VALUE"), Literal::String("Low Value")])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -42,7 +42,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -68,8 +68,9 @@ impl Contract for Input {
             && self
                 .only
                 .as_ref()
-                .is_none_or(|value| schemas::validator(3).is_valid(value))
-            && self.shape.as_ref().is_none_or(|value| value.is_valid())
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                }) && self.shape.as_ref().is_none_or(|value| value.is_valid())
             && self.twice.as_ref().is_none_or(|value| value.is_valid())
             && self.again.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
@@ -87,7 +88,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputAgain {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -117,7 +118,7 @@ impl Contract for InputAgain {
 }
 
 impl Contract for InputFlag {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -138,7 +139,7 @@ impl Contract for InputFlag {
 }
 
 impl Contract for InputFlagText {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -156,7 +157,7 @@ impl Contract for InputFlagText {
 }
 
 impl Contract for InputLevel {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -186,13 +187,17 @@ impl Contract for InputLevel {
 }
 
 impl Contract for InputShape {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(value) => value.is_valid(),
-            Self::List(value) => contract::holds(value, schemas::validator(4)),
-            Self::Object(value) => contract::holds(value, schemas::validator(4)),
+            Self::List(value) => {
+                contract::holds(value, schemas::validator(schemas::INPUT.plus(4)))
+            }
+            Self::Object(value) => {
+                contract::holds(value, schemas::validator(schemas::INPUT.plus(4)))
+            }
         }
     }
 }
@@ -207,7 +212,7 @@ impl Contract for InputShape {
 }
 
 impl Contract for InputShapeText {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -231,7 +236,7 @@ impl Contract for InputShapeText {
 ::contract_runtime::variants! { InputTwice { from { Integer(i64), Text(InputTwiceText) } } }
 
 impl Contract for InputTwice {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -251,7 +256,7 @@ impl Contract for InputTwice {
 }
 
 impl Contract for InputTwiceText {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 efa203fb8943089e
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,23 +9,32 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("again", SchemaId(6)), ("flag", SchemaId(2)), ("level", SchemaId(1)), ("only", SchemaId(3)), ("shape", SchemaId(4)), ("twice", SchemaId(5))])] },
-        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
-        Schema { resource: 0, location: "/properties/flag", keywords: &[Keyword::Enum(&[Literal::Bool(true), Literal::String("auto"), Literal::Number(Number::int(0)), Literal::Null])] },
-        Schema { resource: 0, location: "/properties/only", keywords: &[Keyword::Enum(&[Literal::Null])] },
-        Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::Enum(&[Literal::Array(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(20, 1))]), Literal::Object(&[("a", Literal::Null)]), Literal::String("none")])] },
-        Schema { resource: 0, location: "/properties/twice", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(10, 1)), Literal::String("a"), Literal::String("a"), Literal::Number(Number::int(2))])] },
-        Schema { resource: 0, location: "/properties/again", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("x"), Literal::String("x"), Literal::String("y")])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("again", INPUT.plus(6)), ("flag", INPUT.plus(2)), ("level", INPUT.plus(1)), ("only", INPUT.plus(3)), ("shape", INPUT.plus(4)), ("twice", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
+        Schema { resource: IN_INPUT, location: "/properties/flag", keywords: &[Keyword::Enum(&[Literal::Bool(true), Literal::String("auto"), Literal::Number(Number::int(0)), Literal::Null])] },
+        Schema { resource: IN_INPUT, location: "/properties/only", keywords: &[Keyword::Enum(&[Literal::Null])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::Enum(&[Literal::Array(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(20, 1))]), Literal::Object(&[("a", Literal::Null)]), Literal::String("none")])] },
+        Schema { resource: IN_INPUT, location: "/properties/twice", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::decimal(10, 1)), Literal::String("a"), Literal::String("a"), Literal::Number(Number::int(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/again", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("x"), Literal::String("x"), Literal::String("y")])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 2964d964a98660fe
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,17 +8,26 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Enum(&[Literal::String("+1"), Literal::String("-1"), Literal::String(""), Literal::String("self"), Literal::String("Self"), Literal::String("1"), Literal::String("1.5"), Literal::String("15"), Literal::String("☃"), Literal::String("a b"), Literal::String("*"), Literal::String("/"), Literal::String("type"), Literal::String("Unknown"), Literal::String("größe"), Literal::String("\n"), Literal::String("`")])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Enum(&[Literal::String("+1"), Literal::String("-1"), Literal::String(""), Literal::String("self"), Literal::String("Self"), Literal::String("1"), Literal::String("1.5"), Literal::String("15"), Literal::String("☃"), Literal::String("a b"), Literal::String("*"), Literal::String("/"), Literal::String("type"), Literal::String("Unknown"), Literal::String("größe"), Literal::String("\n"), Literal::String("`")])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

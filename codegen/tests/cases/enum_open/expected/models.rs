@@ -29,7 +29,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.limited.as_ref().is_none_or(|value| value.is_valid())
@@ -50,7 +50,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::contract!(InputCode = schemas::validator(1));
+::contract_runtime::contract!(InputCode = schemas::validator(schemas::INPUT.plus(1)));
 
 ::contract_runtime::open_enum! {
     /// `InputLimited` of the contract.
@@ -63,12 +63,12 @@ impl Contract for Input {
 }
 
 impl Contract for InputLimited {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
 
     fn is_valid(&self) -> bool {
         self.unknown()
             .is_none_or(|text| {
-                char_count_at_most(text, 5) && schemas::PATTERN_0.is_match(text)
+                char_count_at_most(text, 5) && schemas::PATTERN_5F8F9CDB.is_match(text)
             })
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 1c79c318703cd50e
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

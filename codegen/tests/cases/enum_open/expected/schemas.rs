@@ -9,29 +9,38 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", SchemaId(1)), ("limited", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/code", keywords: &[Keyword::AnyOf(&[SchemaId(2), SchemaId(3), SchemaId(4), SchemaId(5)], None)] },
-        Schema { resource: 0, location: "/properties/code/anyOf/0", keywords: &[Keyword::Const(Literal::String("A_B"))] },
-        Schema { resource: 0, location: "/properties/code/anyOf/1", keywords: &[Keyword::Const(Literal::String("C"))] },
-        Schema { resource: 0, location: "/properties/code/anyOf/2", keywords: &[Keyword::Const(Literal::String("UNKNOWN"))] },
-        Schema { resource: 0, location: "/properties/code/anyOf/3", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/limited", keywords: &[Keyword::AnyOf(&[SchemaId(7), SchemaId(8)], None)] },
-        Schema { resource: 0, location: "/properties/limited/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
-        Schema { resource: 0, location: "/properties/limited/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5), Keyword::Pattern(&PATTERN_0)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", INPUT.plus(1)), ("limited", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/code", keywords: &[Keyword::AnyOf(&[INPUT.plus(2), INPUT.plus(3), INPUT.plus(4), INPUT.plus(5)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/code/anyOf/0", keywords: &[Keyword::Const(Literal::String("A_B"))] },
+        Schema { resource: IN_INPUT, location: "/properties/code/anyOf/1", keywords: &[Keyword::Const(Literal::String("C"))] },
+        Schema { resource: IN_INPUT, location: "/properties/code/anyOf/2", keywords: &[Keyword::Const(Literal::String("UNKNOWN"))] },
+        Schema { resource: IN_INPUT, location: "/properties/code/anyOf/3", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/limited", keywords: &[Keyword::AnyOf(&[INPUT.plus(7), INPUT.plus(8)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/limited/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
+        Schema { resource: IN_INPUT, location: "/properties/limited/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5), Keyword::Pattern(&PATTERN_5F8F9CDB)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^x-`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };
+pub(super) static PATTERN_5F8F9CDB: Pattern<'static> = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

@@ -24,7 +24,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { name = "name", open = "open" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| value.is_valid())
@@ -63,7 +63,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputName {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -83,4 +83,4 @@ impl Contract for InputName {
     }
 }
 
-::contract_runtime::contract!(InputOpen = schemas::validator(2));
+::contract_runtime::contract!(InputOpen = schemas::validator(schemas::INPUT.plus(2)));

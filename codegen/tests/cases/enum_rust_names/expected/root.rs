@@ -7,5 +7,8 @@
 //! * `input.json` sha256 2a9ac05e59f8313b
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,21 +8,30 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(1)), ("open", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("self"), Literal::String("Object"), Literal::String("Array"), Literal::String("Other"), Literal::String("Ok"), Literal::String("None"), Literal::String("Some"), Literal::String("Default"), Literal::String("Box"), Literal::String("Vec"), Literal::String("String"), Literal::String("Option"), Literal::String("Result"), Literal::String("Contract"), Literal::String("KNOWN"), Literal::String("as_str"), Literal::String("true"), Literal::String("fn"), Literal::String("crate"), Literal::String("Error"), Literal::String("Err")])] },
-        Schema { resource: 0, location: "/properties/open", keywords: &[Keyword::AnyOf(&[SchemaId(3), SchemaId(4)], None)] },
-        Schema { resource: 0, location: "/properties/open/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("Unknown"), Literal::String("Other"), Literal::String("Object"), Literal::String("Error")])] },
-        Schema { resource: 0, location: "/properties/open/anyOf/1", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1)), ("open", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("self"), Literal::String("Object"), Literal::String("Array"), Literal::String("Other"), Literal::String("Ok"), Literal::String("None"), Literal::String("Some"), Literal::String("Default"), Literal::String("Box"), Literal::String("Vec"), Literal::String("String"), Literal::String("Option"), Literal::String("Result"), Literal::String("Contract"), Literal::String("KNOWN"), Literal::String("as_str"), Literal::String("true"), Literal::String("fn"), Literal::String("crate"), Literal::String("Error"), Literal::String("Err")])] },
+        Schema { resource: IN_INPUT, location: "/properties/open", keywords: &[Keyword::AnyOf(&[INPUT.plus(3), INPUT.plus(4)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/open/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("Unknown"), Literal::String("Other"), Literal::String("Object"), Literal::String("Error")])] },
+        Schema { resource: IN_INPUT, location: "/properties/open/anyOf/1", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -47,7 +47,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.link.as_ref().is_none_or(|value| value.is_valid())
@@ -72,7 +72,7 @@ impl Link {
 ::contract_runtime::string_newtype!(Link);
 
 impl Contract for Link {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 20)
@@ -95,7 +95,7 @@ impl Moment {
 ::contract_runtime::moment_newtype!(Moment);
 
 impl Contract for Moment {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MOMENT);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 40)

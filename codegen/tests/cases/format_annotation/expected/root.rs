@@ -7,5 +7,8 @@
 //! * `input.json` sha256 fe005c5171a7144c
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,25 +8,40 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+        /// `input.json#/$defs/link`
+        INPUT_DEFS_LINK = 1,
+        /// `input.json#/$defs/moment`
+        INPUT_DEFS_MOMENT = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", SchemaId(1)), ("id", SchemaId(2)), ("link", SchemaId(4)), ("made", SchemaId(5)), ("size", SchemaId(3)), ("unit", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/link", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/properties/made", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20)] },
-        Schema { resource: 0, location: "/$defs/moment", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT.plus(1)), ("id", INPUT.plus(2)), ("link", INPUT.plus(4)), ("made", INPUT.plus(5)), ("size", INPUT.plus(3)), ("unit", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/link", keywords: &[Keyword::Ref(INPUT_DEFS_LINK)] },
+        Schema { resource: IN_INPUT, location: "/properties/made", keywords: &[Keyword::Ref(INPUT_DEFS_MOMENT)] },
+        Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_LINK
+        Schema { resource: IN_INPUT, location: "/$defs/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20)] },
+        // INPUT_DEFS_MOMENT
+        Schema { resource: IN_INPUT, location: "/$defs/moment", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -27,11 +27,13 @@ impl IdempotencyKey {
 ::contract_runtime::string_newtype!(IdempotencyKey);
 
 impl Contract for IdempotencyKey {
-    const VALIDATOR: Validator = schemas::validator(37);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_IDEMPOTENCY_KEY,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 8) && char_count_at_most(&self.0, 16)
-            && schemas::PATTERN_0.is_match(&self.0)
+            && schemas::PATTERN_BAD93AD4.is_match(&self.0)
     }
 }
 
@@ -56,7 +58,9 @@ pub struct ManualRange {
 }
 
 impl Contract for ManualRange {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(3),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -77,7 +81,9 @@ pub struct Other {
 ::contract_runtime::object! { Other { required { other = "other" } extra undeclared } }
 
 impl Contract for Other {
-    const VALIDATOR: Validator = schemas::validator(41);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_OTHER,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -106,7 +112,9 @@ pub struct Problem {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(38);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_PROBLEM,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -129,7 +137,9 @@ pub struct Ship {
 ::contract_runtime::builder! { Ship ShipBuilder { required { name: one String = "name" } } }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(31);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -152,7 +162,9 @@ impl ShipChangeSet {
 ::contract_runtime::string_newtype!(ShipChangeSet);
 
 impl Contract for ShipChangeSet {
-    const VALIDATOR: Validator = schemas::validator(36);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SHIP_CHANGE_SET,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 16)
@@ -173,7 +185,9 @@ pub struct ShipPage {
 ::contract_runtime::object! { ShipPage { required { ships = "ships" } extra undeclared } }
 
 impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(33);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SHIP_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -6,6 +6,7 @@ use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -23,30 +24,50 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "shipId",
-                validator: Some(super::schemas::validator(1)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(1),
+                    ),
+                ),
                 ..Parameter::PATH
             },
             Parameter {
                 name: "cursor",
-                validator: Some(super::schemas::validator(2)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(2),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Integer(Some(4))),
-                validator: Some(super::schemas::validator(3)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(3),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "tag",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(4)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(4),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "type",
                 required: true,
-                validator: Some(super::schemas::validator(6)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(6),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
         ],
@@ -60,7 +81,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(7)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(7),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -77,7 +102,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(44)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -89,7 +116,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(44)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -111,12 +140,16 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "Idempotency-Key",
                 required: true,
-                validator: Some(super::schemas::validator(9)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(1)),
+                ),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "X-Note",
-                validator: Some(super::schemas::validator(10)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(2)),
+                ),
                 ..Parameter::HEADER
             },
         ],
@@ -127,7 +160,11 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/merge-patch+json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema",
-                    validator: Some(super::schemas::validator(11)),
+                    validator: Some(
+                        schemas::validator(
+                            schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(3),
+                        ),
+                    ),
                 },
             ],
         }),
@@ -140,7 +177,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/ship+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema",
-                        validator: Some(super::schemas::validator(12)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(4),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -157,7 +198,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(13)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(5),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -169,7 +214,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(44)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -190,7 +237,9 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "body",
-                validator: Some(super::schemas::validator(14)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_BODY_DELETE),
+                ),
                 ..Parameter::PATH
             },
         ],
@@ -209,7 +258,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(15)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_BODY_DELETE.plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -221,7 +274,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(16)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_BODY_DELETE.plus(2),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -247,7 +304,9 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships~1picture/put/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(17)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_SHIPS_PICTURE_PUT),
+                    ),
                 },
             ],
         }),
@@ -286,7 +345,9 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "text/csv",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1ships~1import/post/requestBody/content/text~1csv/schema",
-                    validator: Some(super::schemas::validator(19)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_SHIPS_IMPORT_POST),
+                    ),
                 },
             ],
         }),
@@ -304,7 +365,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(44)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -330,7 +393,9 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(20)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_SHIPS_RESOLVE_POST),
+                    ),
                 },
             ],
         }),
@@ -343,7 +408,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(21)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_RESOLVE_POST.plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -364,20 +433,26 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "name",
-                validator: Some(super::schemas::validator(22)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT),
+                ),
                 ..Parameter::PATH
             },
             Parameter {
                 name: "Name",
                 required: true,
                 shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(super::schemas::validator(23)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(1)),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "name",
                 required: true,
-                validator: Some(super::schemas::validator(24)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(2)),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -388,7 +463,9 @@ pub static OPERATIONS: &[Operation] = &[
                         ("to", Shape::Scalar(Scalar::Integer(None))),
                     ],
                 ),
-                validator: Some(super::schemas::validator(25)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(3)),
+                ),
                 ..Parameter::QUERY
             },
         ],
@@ -399,7 +476,9 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Bytes,
                     schema: "file:///input.json#/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(28)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(6)),
+                    ),
                 },
             ],
         }),
@@ -424,7 +503,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(30)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(8),
+                            ),
+                        ),
                     },
                 ],
             },

@@ -9,65 +9,113 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json#/paths/~1ships~1{shipId}~1parts/get`
+        INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET = 8,
+        /// `input.json#/paths/~1ships~1changes/post`
+        INPUT_PATHS_SHIPS_CHANGES_POST = 6,
+        /// `input.json#/paths/~1ships~1{body}/delete`
+        INPUT_PATHS_SHIPS_BODY_DELETE = 3,
+        /// `input.json#/paths/~1ships~1picture/put`
+        INPUT_PATHS_SHIPS_PICTURE_PUT = 2,
+        /// `input.json#/paths/~1ships~1import/post`
+        INPUT_PATHS_SHIPS_IMPORT_POST = 1,
+        /// `input.json#/paths/~1ships~1resolve/post`
+        INPUT_PATHS_SHIPS_RESOLVE_POST = 2,
+        /// `input.json#/paths/~1manual~1{name}/put`
+        INPUT_PATHS_MANUAL_NAME_PUT = 9,
+        /// `input.json#/components/schemas/Ship`
+        INPUT_SCHEMAS_SHIP = 2,
+        /// `input.json#/components/schemas/ShipPage`
+        INPUT_SCHEMAS_SHIP_PAGE = 3,
+        /// `input.json#/components/schemas/ShipChangeSet`
+        INPUT_SCHEMAS_SHIP_CHANGE_SET = 1,
+        /// `input.json#/components/schemas/IdempotencyKey`
+        INPUT_SCHEMAS_IDEMPOTENCY_KEY = 1,
+        /// `input.json#/components/schemas/Problem`
+        INPUT_SCHEMAS_PROBLEM = 3,
+        /// `input.json#/components/schemas/Other`
+        INPUT_SCHEMAS_OTHER = 2,
+        /// `input.json#/components/responses/Problem`
+        INPUT_RESPONSES_PROBLEM = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/1/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/2/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/3/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1000))] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/4/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/4/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/5/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
-        Schema { resource: 0, location: "/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(33))] },
-        Schema { resource: 0, location: "/paths/~1ships~1changes/post/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1ships~1changes/post/parameters/1/schema", keywords: &[Keyword::Ref(SchemaId(37))] },
-        Schema { resource: 0, location: "/paths/~1ships~1changes/post/parameters/2/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
-        Schema { resource: 0, location: "/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema", keywords: &[Keyword::Ref(SchemaId(36))] },
-        Schema { resource: 0, location: "/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema", keywords: &[Keyword::Ref(SchemaId(31))] },
-        Schema { resource: 0, location: "/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(38))] },
-        Schema { resource: 0, location: "/paths/~1ships~1{body}/delete/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(38))] },
-        Schema { resource: 0, location: "/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(41))] },
-        Schema { resource: 0, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(18), from: 0 }] },
-        Schema { resource: 0, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema/items", keywords: &[Keyword::Ref(SchemaId(31))] },
-        Schema { resource: 0, location: "/paths/~1ships~1import/post/requestBody/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(31))] },
-        Schema { resource: 0, location: "/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(31))] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/parameters/1/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/parameters/2/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/parameters/3/schema", keywords: &[Keyword::Properties(&[("from", SchemaId(26)), ("to", SchemaId(27))])] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/parameters/3/schema/properties/from", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/parameters/3/schema/properties/to", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: 0, location: "/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(38))] },
-        Schema { resource: 0, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(32))])] },
-        Schema { resource: 0, location: "/components/schemas/Ship/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/ShipPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ships"]), Keyword::Properties(&[("ships", SchemaId(34))])] },
-        Schema { resource: 0, location: "/components/schemas/ShipPage/properties/ships", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(35), from: 0 }] },
-        Schema { resource: 0, location: "/components/schemas/ShipPage/properties/ships/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/ShipChangeSet", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16)] },
-        Schema { resource: 0, location: "/components/schemas/IdempotencyKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 0, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code"]), Keyword::Properties(&[("code", SchemaId(39)), ("id", SchemaId(40))])] },
-        Schema { resource: 0, location: "/components/schemas/Problem/properties/code", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Problem/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Other", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["other"]), Keyword::Properties(&[("other", SchemaId(42))])] },
-        Schema { resource: 0, location: "/components/schemas/Other/properties/other", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/responses/Problem/headers/Retry-After/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(38))] },
+        // INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/1/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/2/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/3/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1000))] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/4/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(5), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/4/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/5/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP_PAGE)] },
+        // INPUT_PATHS_SHIPS_CHANGES_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/parameters/1/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_IDEMPOTENCY_KEY)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/parameters/2/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP_CHANGE_SET)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
+        // INPUT_PATHS_SHIPS_BODY_DELETE
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{body}/delete/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_OTHER)] },
+        // INPUT_PATHS_SHIPS_PICTURE_PUT
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_SHIPS_PICTURE_PUT.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema/items", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
+        // INPUT_PATHS_SHIPS_IMPORT_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1import/post/requestBody/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_PATHS_SHIPS_RESOLVE_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
+        // INPUT_PATHS_MANUAL_NAME_PUT
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/1/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/2/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema", keywords: &[Keyword::Properties(&[("from", INPUT_PATHS_MANUAL_NAME_PUT.plus(4)), ("to", INPUT_PATHS_MANUAL_NAME_PUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema/properties/from", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema/properties/to", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
+        // INPUT_SCHEMAS_SHIP
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT_SCHEMAS_SHIP.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_SCHEMAS_SHIP_PAGE
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ships"]), Keyword::Properties(&[("ships", INPUT_SCHEMAS_SHIP_PAGE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/ships", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_SHIP_PAGE.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/ships/items", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_SCHEMAS_SHIP_CHANGE_SET
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipChangeSet", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16)] },
+        // INPUT_SCHEMAS_IDEMPOTENCY_KEY
+        Schema { resource: IN_INPUT, location: "/components/schemas/IdempotencyKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_BAD93AD4)] },
+        // INPUT_SCHEMAS_PROBLEM
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code"]), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(1)), ("id", INPUT_SCHEMAS_PROBLEM.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/code", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_SCHEMAS_OTHER
+        Schema { resource: IN_INPUT, location: "/components/schemas/Other", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["other"]), Keyword::Properties(&[("other", INPUT_SCHEMAS_OTHER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Other/properties/other", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_RESPONSES_PROBLEM
+        Schema { resource: IN_INPUT, location: "/components/responses/Problem/headers/Retry-After/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[A-Za-z0-9._~ -]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^[A-Za-z0-9._~ -]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x47fffffe87fffffe03ff600100000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_BAD93AD4: Pattern<'static> = Pattern { source: "^[A-Za-z0-9._~ -]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x47fffffe87fffffe03ff600100000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };

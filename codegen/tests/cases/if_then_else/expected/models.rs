@@ -35,7 +35,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.unit.as_ref().is_none_or(|value| value.is_valid())
@@ -56,7 +56,9 @@ impl Contract for Input {
                     && self
                         .late
                         .as_ref()
-                        .is_none_or(|value| schemas::validator(10).is_valid(value))
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT.plus(10)).is_valid(value)
+                        })
             }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -72,7 +74,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputUnit {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.is_known()

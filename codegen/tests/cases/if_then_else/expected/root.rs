@@ -7,5 +7,8 @@
 //! * `input.json` sha256 29968aa1b3f63d0f
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

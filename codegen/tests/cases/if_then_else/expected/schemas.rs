@@ -9,27 +9,36 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 11,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", SchemaId(2)), ("note", SchemaId(3)), ("unit", SchemaId(1))]), Keyword::If { condition: SchemaId(4), then: Some(SchemaId(6)), otherwise: Some(SchemaId(8)) }] },
-        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
-        Schema { resource: 0, location: "/properties/amount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", SchemaId(5))])] },
-        Schema { resource: 0, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
-        Schema { resource: 0, location: "/then", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("amount", SchemaId(7))])] },
-        Schema { resource: 0, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
-        Schema { resource: 0, location: "/else", keywords: &[Keyword::Properties(&[("amount", SchemaId(9)), ("late", SchemaId(10))])] },
-        Schema { resource: 0, location: "/else/properties/amount", keywords: &[Keyword::Maximum(Number::decimal(999, 2))] },
-        Schema { resource: 0, location: "/else/properties/late", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", INPUT.plus(2)), ("note", INPUT.plus(3)), ("unit", INPUT.plus(1))]), Keyword::If { condition: INPUT.plus(4), then: Some(INPUT.plus(6)), otherwise: Some(INPUT.plus(8)) }] },
+        Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
+        Schema { resource: IN_INPUT, location: "/properties/amount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
+        Schema { resource: IN_INPUT, location: "/then", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("amount", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/else", keywords: &[Keyword::Properties(&[("amount", INPUT.plus(9)), ("late", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/else/properties/amount", keywords: &[Keyword::Maximum(Number::decimal(999, 2))] },
+        Schema { resource: IN_INPUT, location: "/else/properties/late", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

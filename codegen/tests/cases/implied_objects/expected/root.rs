@@ -7,5 +7,8 @@
 //! * `input.json` sha256 37507ea984988747
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

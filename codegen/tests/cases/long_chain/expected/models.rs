@@ -32,7 +32,7 @@ pub struct Link00 {
 }
 
 impl Contract for Link00 {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK00);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -65,7 +65,7 @@ pub struct Link01 {
 }
 
 impl Contract for Link01 {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK01);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -98,7 +98,7 @@ pub struct Link02 {
 }
 
 impl Contract for Link02 {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK02);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -131,7 +131,7 @@ pub struct Link03 {
 }
 
 impl Contract for Link03 {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK03);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -164,7 +164,7 @@ pub struct Link04 {
 }
 
 impl Contract for Link04 {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK04);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -197,7 +197,7 @@ pub struct Link05 {
 }
 
 impl Contract for Link05 {
-    const VALIDATOR: Validator = schemas::validator(16);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK05);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -230,7 +230,7 @@ pub struct Link06 {
 }
 
 impl Contract for Link06 {
-    const VALIDATOR: Validator = schemas::validator(19);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK06);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -263,7 +263,7 @@ pub struct Link07 {
 }
 
 impl Contract for Link07 {
-    const VALIDATOR: Validator = schemas::validator(22);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK07);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -296,7 +296,7 @@ pub struct Link08 {
 }
 
 impl Contract for Link08 {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK08);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -329,7 +329,7 @@ pub struct Link09 {
 }
 
 impl Contract for Link09 {
-    const VALIDATOR: Validator = schemas::validator(28);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK09);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -362,7 +362,7 @@ pub struct Link10 {
 }
 
 impl Contract for Link10 {
-    const VALIDATOR: Validator = schemas::validator(31);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK10);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -395,7 +395,7 @@ pub struct Link11 {
 }
 
 impl Contract for Link11 {
-    const VALIDATOR: Validator = schemas::validator(34);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK11);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -428,7 +428,7 @@ pub struct Link12 {
 }
 
 impl Contract for Link12 {
-    const VALIDATOR: Validator = schemas::validator(37);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK12);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -461,7 +461,7 @@ pub struct Link13 {
 }
 
 impl Contract for Link13 {
-    const VALIDATOR: Validator = schemas::validator(40);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK13);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -494,7 +494,7 @@ pub struct Link14 {
 }
 
 impl Contract for Link14 {
-    const VALIDATOR: Validator = schemas::validator(43);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK14);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -527,7 +527,7 @@ pub struct Link15 {
 }
 
 impl Contract for Link15 {
-    const VALIDATOR: Validator = schemas::validator(46);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK15);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -560,7 +560,7 @@ pub struct Link16 {
 }
 
 impl Contract for Link16 {
-    const VALIDATOR: Validator = schemas::validator(49);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK16);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -593,7 +593,7 @@ pub struct Link17 {
 }
 
 impl Contract for Link17 {
-    const VALIDATOR: Validator = schemas::validator(52);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK17);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -626,7 +626,7 @@ pub struct Link18 {
 }
 
 impl Contract for Link18 {
-    const VALIDATOR: Validator = schemas::validator(55);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK18);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -659,7 +659,7 @@ pub struct Link19 {
 }
 
 impl Contract for Link19 {
-    const VALIDATOR: Validator = schemas::validator(58);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK19);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -692,7 +692,7 @@ pub struct Link20 {
 }
 
 impl Contract for Link20 {
-    const VALIDATOR: Validator = schemas::validator(61);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK20);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -725,7 +725,7 @@ pub struct Link21 {
 }
 
 impl Contract for Link21 {
-    const VALIDATOR: Validator = schemas::validator(64);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK21);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -758,7 +758,7 @@ pub struct Link22 {
 }
 
 impl Contract for Link22 {
-    const VALIDATOR: Validator = schemas::validator(67);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK22);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -791,7 +791,7 @@ pub struct Link23 {
 }
 
 impl Contract for Link23 {
-    const VALIDATOR: Validator = schemas::validator(70);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK23);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -824,7 +824,7 @@ pub struct Link24 {
 }
 
 impl Contract for Link24 {
-    const VALIDATOR: Validator = schemas::validator(73);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK24);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -857,7 +857,7 @@ pub struct Link25 {
 }
 
 impl Contract for Link25 {
-    const VALIDATOR: Validator = schemas::validator(76);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK25);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -890,7 +890,7 @@ pub struct Link26 {
 }
 
 impl Contract for Link26 {
-    const VALIDATOR: Validator = schemas::validator(79);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK26);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -923,7 +923,7 @@ pub struct Link27 {
 }
 
 impl Contract for Link27 {
-    const VALIDATOR: Validator = schemas::validator(82);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK27);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -956,7 +956,7 @@ pub struct Link28 {
 }
 
 impl Contract for Link28 {
-    const VALIDATOR: Validator = schemas::validator(85);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK28);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -989,7 +989,7 @@ pub struct Link29 {
 }
 
 impl Contract for Link29 {
-    const VALIDATOR: Validator = schemas::validator(88);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK29);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1022,7 +1022,7 @@ pub struct Link30 {
 }
 
 impl Contract for Link30 {
-    const VALIDATOR: Validator = schemas::validator(91);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK30);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1055,7 +1055,7 @@ pub struct Link31 {
 }
 
 impl Contract for Link31 {
-    const VALIDATOR: Validator = schemas::validator(94);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK31);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1088,7 +1088,7 @@ pub struct Link32 {
 }
 
 impl Contract for Link32 {
-    const VALIDATOR: Validator = schemas::validator(97);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK32);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1121,7 +1121,7 @@ pub struct Link33 {
 }
 
 impl Contract for Link33 {
-    const VALIDATOR: Validator = schemas::validator(100);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK33);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1154,7 +1154,7 @@ pub struct Link34 {
 }
 
 impl Contract for Link34 {
-    const VALIDATOR: Validator = schemas::validator(103);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK34);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1187,7 +1187,7 @@ pub struct Link35 {
 }
 
 impl Contract for Link35 {
-    const VALIDATOR: Validator = schemas::validator(106);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK35);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1220,7 +1220,7 @@ pub struct Link36 {
 }
 
 impl Contract for Link36 {
-    const VALIDATOR: Validator = schemas::validator(109);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK36);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1253,7 +1253,7 @@ pub struct Link37 {
 }
 
 impl Contract for Link37 {
-    const VALIDATOR: Validator = schemas::validator(112);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK37);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1286,7 +1286,7 @@ pub struct Link38 {
 }
 
 impl Contract for Link38 {
-    const VALIDATOR: Validator = schemas::validator(115);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK38);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1319,7 +1319,7 @@ pub struct Link39 {
 }
 
 impl Contract for Link39 {
-    const VALIDATOR: Validator = schemas::validator(118);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK39);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1352,7 +1352,7 @@ pub struct Link40 {
 }
 
 impl Contract for Link40 {
-    const VALIDATOR: Validator = schemas::validator(121);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK40);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1385,7 +1385,7 @@ pub struct Link41 {
 }
 
 impl Contract for Link41 {
-    const VALIDATOR: Validator = schemas::validator(124);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK41);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1418,7 +1418,7 @@ pub struct Link42 {
 }
 
 impl Contract for Link42 {
-    const VALIDATOR: Validator = schemas::validator(127);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK42);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1451,7 +1451,7 @@ pub struct Link43 {
 }
 
 impl Contract for Link43 {
-    const VALIDATOR: Validator = schemas::validator(130);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK43);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1484,7 +1484,7 @@ pub struct Link44 {
 }
 
 impl Contract for Link44 {
-    const VALIDATOR: Validator = schemas::validator(133);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK44);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1517,7 +1517,7 @@ pub struct Link45 {
 }
 
 impl Contract for Link45 {
-    const VALIDATOR: Validator = schemas::validator(136);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK45);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1550,7 +1550,7 @@ pub struct Link46 {
 }
 
 impl Contract for Link46 {
-    const VALIDATOR: Validator = schemas::validator(139);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK46);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1583,7 +1583,7 @@ pub struct Link47 {
 }
 
 impl Contract for Link47 {
-    const VALIDATOR: Validator = schemas::validator(142);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK47);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1616,7 +1616,7 @@ pub struct Link48 {
 }
 
 impl Contract for Link48 {
-    const VALIDATOR: Validator = schemas::validator(145);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK48);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1649,7 +1649,7 @@ pub struct Link49 {
 }
 
 impl Contract for Link49 {
-    const VALIDATOR: Validator = schemas::validator(148);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK49);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1682,7 +1682,7 @@ pub struct Link50 {
 }
 
 impl Contract for Link50 {
-    const VALIDATOR: Validator = schemas::validator(151);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK50);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1715,7 +1715,7 @@ pub struct Link51 {
 }
 
 impl Contract for Link51 {
-    const VALIDATOR: Validator = schemas::validator(154);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK51);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1748,7 +1748,7 @@ pub struct Link52 {
 }
 
 impl Contract for Link52 {
-    const VALIDATOR: Validator = schemas::validator(157);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK52);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1781,7 +1781,7 @@ pub struct Link53 {
 }
 
 impl Contract for Link53 {
-    const VALIDATOR: Validator = schemas::validator(160);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK53);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1814,7 +1814,7 @@ pub struct Link54 {
 }
 
 impl Contract for Link54 {
-    const VALIDATOR: Validator = schemas::validator(163);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK54);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1847,7 +1847,7 @@ pub struct Link55 {
 }
 
 impl Contract for Link55 {
-    const VALIDATOR: Validator = schemas::validator(166);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK55);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1880,7 +1880,7 @@ pub struct Link56 {
 }
 
 impl Contract for Link56 {
-    const VALIDATOR: Validator = schemas::validator(169);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK56);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1913,7 +1913,7 @@ pub struct Link57 {
 }
 
 impl Contract for Link57 {
-    const VALIDATOR: Validator = schemas::validator(172);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK57);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1946,7 +1946,7 @@ pub struct Link58 {
 }
 
 impl Contract for Link58 {
-    const VALIDATOR: Validator = schemas::validator(175);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK58);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -1979,7 +1979,7 @@ pub struct Link59 {
 }
 
 impl Contract for Link59 {
-    const VALIDATOR: Validator = schemas::validator(178);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK59);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2012,7 +2012,7 @@ pub struct Link60 {
 }
 
 impl Contract for Link60 {
-    const VALIDATOR: Validator = schemas::validator(181);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK60);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2045,7 +2045,7 @@ pub struct Link61 {
 }
 
 impl Contract for Link61 {
-    const VALIDATOR: Validator = schemas::validator(184);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK61);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2078,7 +2078,7 @@ pub struct Link62 {
 }
 
 impl Contract for Link62 {
-    const VALIDATOR: Validator = schemas::validator(187);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK62);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2111,7 +2111,7 @@ pub struct Link63 {
 }
 
 impl Contract for Link63 {
-    const VALIDATOR: Validator = schemas::validator(190);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK63);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2144,7 +2144,7 @@ pub struct Link64 {
 }
 
 impl Contract for Link64 {
-    const VALIDATOR: Validator = schemas::validator(193);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK64);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2177,7 +2177,7 @@ pub struct Link65 {
 }
 
 impl Contract for Link65 {
-    const VALIDATOR: Validator = schemas::validator(196);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK65);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2210,7 +2210,7 @@ pub struct Link66 {
 }
 
 impl Contract for Link66 {
-    const VALIDATOR: Validator = schemas::validator(199);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK66);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2243,7 +2243,7 @@ pub struct Link67 {
 }
 
 impl Contract for Link67 {
-    const VALIDATOR: Validator = schemas::validator(202);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK67);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2276,7 +2276,7 @@ pub struct Link68 {
 }
 
 impl Contract for Link68 {
-    const VALIDATOR: Validator = schemas::validator(205);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK68);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2309,7 +2309,7 @@ pub struct Link69 {
 }
 
 impl Contract for Link69 {
-    const VALIDATOR: Validator = schemas::validator(208);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK69);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2342,7 +2342,7 @@ pub struct Link70 {
 }
 
 impl Contract for Link70 {
-    const VALIDATOR: Validator = schemas::validator(211);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK70);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2375,7 +2375,7 @@ pub struct Link71 {
 }
 
 impl Contract for Link71 {
-    const VALIDATOR: Validator = schemas::validator(214);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK71);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2408,7 +2408,7 @@ pub struct Link72 {
 }
 
 impl Contract for Link72 {
-    const VALIDATOR: Validator = schemas::validator(217);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK72);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2441,7 +2441,7 @@ pub struct Link73 {
 }
 
 impl Contract for Link73 {
-    const VALIDATOR: Validator = schemas::validator(220);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK73);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2474,7 +2474,7 @@ pub struct Link74 {
 }
 
 impl Contract for Link74 {
-    const VALIDATOR: Validator = schemas::validator(223);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK74);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2507,7 +2507,7 @@ pub struct Link75 {
 }
 
 impl Contract for Link75 {
-    const VALIDATOR: Validator = schemas::validator(226);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK75);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2540,7 +2540,7 @@ pub struct Link76 {
 }
 
 impl Contract for Link76 {
-    const VALIDATOR: Validator = schemas::validator(229);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK76);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2573,7 +2573,7 @@ pub struct Link77 {
 }
 
 impl Contract for Link77 {
-    const VALIDATOR: Validator = schemas::validator(232);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK77);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2606,7 +2606,7 @@ pub struct Link78 {
 }
 
 impl Contract for Link78 {
-    const VALIDATOR: Validator = schemas::validator(235);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK78);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2639,7 +2639,7 @@ pub struct Link79 {
 }
 
 impl Contract for Link79 {
-    const VALIDATOR: Validator = schemas::validator(238);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK79);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2672,7 +2672,7 @@ pub struct Link80 {
 }
 
 impl Contract for Link80 {
-    const VALIDATOR: Validator = schemas::validator(241);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK80);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2705,7 +2705,7 @@ pub struct Link81 {
 }
 
 impl Contract for Link81 {
-    const VALIDATOR: Validator = schemas::validator(244);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK81);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2738,7 +2738,7 @@ pub struct Link82 {
 }
 
 impl Contract for Link82 {
-    const VALIDATOR: Validator = schemas::validator(247);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK82);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2771,7 +2771,7 @@ pub struct Link83 {
 }
 
 impl Contract for Link83 {
-    const VALIDATOR: Validator = schemas::validator(250);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK83);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2804,7 +2804,7 @@ pub struct Link84 {
 }
 
 impl Contract for Link84 {
-    const VALIDATOR: Validator = schemas::validator(253);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK84);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2837,7 +2837,7 @@ pub struct Link85 {
 }
 
 impl Contract for Link85 {
-    const VALIDATOR: Validator = schemas::validator(256);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK85);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2870,7 +2870,7 @@ pub struct Link86 {
 }
 
 impl Contract for Link86 {
-    const VALIDATOR: Validator = schemas::validator(259);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK86);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2903,7 +2903,7 @@ pub struct Link87 {
 }
 
 impl Contract for Link87 {
-    const VALIDATOR: Validator = schemas::validator(262);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK87);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2936,7 +2936,7 @@ pub struct Link88 {
 }
 
 impl Contract for Link88 {
-    const VALIDATOR: Validator = schemas::validator(265);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK88);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -2969,7 +2969,7 @@ pub struct Link89 {
 }
 
 impl Contract for Link89 {
-    const VALIDATOR: Validator = schemas::validator(268);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK89);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3002,7 +3002,7 @@ pub struct Link90 {
 }
 
 impl Contract for Link90 {
-    const VALIDATOR: Validator = schemas::validator(271);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK90);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3035,7 +3035,7 @@ pub struct Link91 {
 }
 
 impl Contract for Link91 {
-    const VALIDATOR: Validator = schemas::validator(274);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK91);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3068,7 +3068,7 @@ pub struct Link92 {
 }
 
 impl Contract for Link92 {
-    const VALIDATOR: Validator = schemas::validator(277);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK92);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3101,7 +3101,7 @@ pub struct Link93 {
 }
 
 impl Contract for Link93 {
-    const VALIDATOR: Validator = schemas::validator(280);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK93);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3134,7 +3134,7 @@ pub struct Link94 {
 }
 
 impl Contract for Link94 {
-    const VALIDATOR: Validator = schemas::validator(283);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK94);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3167,7 +3167,7 @@ pub struct Link95 {
 }
 
 impl Contract for Link95 {
-    const VALIDATOR: Validator = schemas::validator(286);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK95);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3200,7 +3200,7 @@ pub struct Link96 {
 }
 
 impl Contract for Link96 {
-    const VALIDATOR: Validator = schemas::validator(289);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK96);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3233,7 +3233,7 @@ pub struct Link97 {
 }
 
 impl Contract for Link97 {
-    const VALIDATOR: Validator = schemas::validator(292);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK97);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3266,7 +3266,7 @@ pub struct Link98 {
 }
 
 impl Contract for Link98 {
-    const VALIDATOR: Validator = schemas::validator(295);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK98);
 
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
@@ -3291,7 +3291,7 @@ pub struct Link99 {
 ::contract_runtime::object! { Link99 { optional { value = "value" } extra undeclared } }
 
 impl Contract for Link99 {
-    const VALIDATOR: Validator = schemas::validator(298);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK99);
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 99)

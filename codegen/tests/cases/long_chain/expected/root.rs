@@ -7,5 +7,8 @@
 //! * `input.json` sha256 f402ac79a7e2ed68
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

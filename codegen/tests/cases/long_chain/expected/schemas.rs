@@ -8,316 +8,625 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 1,
+        /// `input.json#/$defs/link00`
+        INPUT_DEFS_LINK00 = 3,
+        /// `input.json#/$defs/link01`
+        INPUT_DEFS_LINK01 = 3,
+        /// `input.json#/$defs/link02`
+        INPUT_DEFS_LINK02 = 3,
+        /// `input.json#/$defs/link03`
+        INPUT_DEFS_LINK03 = 3,
+        /// `input.json#/$defs/link04`
+        INPUT_DEFS_LINK04 = 3,
+        /// `input.json#/$defs/link05`
+        INPUT_DEFS_LINK05 = 3,
+        /// `input.json#/$defs/link06`
+        INPUT_DEFS_LINK06 = 3,
+        /// `input.json#/$defs/link07`
+        INPUT_DEFS_LINK07 = 3,
+        /// `input.json#/$defs/link08`
+        INPUT_DEFS_LINK08 = 3,
+        /// `input.json#/$defs/link09`
+        INPUT_DEFS_LINK09 = 3,
+        /// `input.json#/$defs/link10`
+        INPUT_DEFS_LINK10 = 3,
+        /// `input.json#/$defs/link11`
+        INPUT_DEFS_LINK11 = 3,
+        /// `input.json#/$defs/link12`
+        INPUT_DEFS_LINK12 = 3,
+        /// `input.json#/$defs/link13`
+        INPUT_DEFS_LINK13 = 3,
+        /// `input.json#/$defs/link14`
+        INPUT_DEFS_LINK14 = 3,
+        /// `input.json#/$defs/link15`
+        INPUT_DEFS_LINK15 = 3,
+        /// `input.json#/$defs/link16`
+        INPUT_DEFS_LINK16 = 3,
+        /// `input.json#/$defs/link17`
+        INPUT_DEFS_LINK17 = 3,
+        /// `input.json#/$defs/link18`
+        INPUT_DEFS_LINK18 = 3,
+        /// `input.json#/$defs/link19`
+        INPUT_DEFS_LINK19 = 3,
+        /// `input.json#/$defs/link20`
+        INPUT_DEFS_LINK20 = 3,
+        /// `input.json#/$defs/link21`
+        INPUT_DEFS_LINK21 = 3,
+        /// `input.json#/$defs/link22`
+        INPUT_DEFS_LINK22 = 3,
+        /// `input.json#/$defs/link23`
+        INPUT_DEFS_LINK23 = 3,
+        /// `input.json#/$defs/link24`
+        INPUT_DEFS_LINK24 = 3,
+        /// `input.json#/$defs/link25`
+        INPUT_DEFS_LINK25 = 3,
+        /// `input.json#/$defs/link26`
+        INPUT_DEFS_LINK26 = 3,
+        /// `input.json#/$defs/link27`
+        INPUT_DEFS_LINK27 = 3,
+        /// `input.json#/$defs/link28`
+        INPUT_DEFS_LINK28 = 3,
+        /// `input.json#/$defs/link29`
+        INPUT_DEFS_LINK29 = 3,
+        /// `input.json#/$defs/link30`
+        INPUT_DEFS_LINK30 = 3,
+        /// `input.json#/$defs/link31`
+        INPUT_DEFS_LINK31 = 3,
+        /// `input.json#/$defs/link32`
+        INPUT_DEFS_LINK32 = 3,
+        /// `input.json#/$defs/link33`
+        INPUT_DEFS_LINK33 = 3,
+        /// `input.json#/$defs/link34`
+        INPUT_DEFS_LINK34 = 3,
+        /// `input.json#/$defs/link35`
+        INPUT_DEFS_LINK35 = 3,
+        /// `input.json#/$defs/link36`
+        INPUT_DEFS_LINK36 = 3,
+        /// `input.json#/$defs/link37`
+        INPUT_DEFS_LINK37 = 3,
+        /// `input.json#/$defs/link38`
+        INPUT_DEFS_LINK38 = 3,
+        /// `input.json#/$defs/link39`
+        INPUT_DEFS_LINK39 = 3,
+        /// `input.json#/$defs/link40`
+        INPUT_DEFS_LINK40 = 3,
+        /// `input.json#/$defs/link41`
+        INPUT_DEFS_LINK41 = 3,
+        /// `input.json#/$defs/link42`
+        INPUT_DEFS_LINK42 = 3,
+        /// `input.json#/$defs/link43`
+        INPUT_DEFS_LINK43 = 3,
+        /// `input.json#/$defs/link44`
+        INPUT_DEFS_LINK44 = 3,
+        /// `input.json#/$defs/link45`
+        INPUT_DEFS_LINK45 = 3,
+        /// `input.json#/$defs/link46`
+        INPUT_DEFS_LINK46 = 3,
+        /// `input.json#/$defs/link47`
+        INPUT_DEFS_LINK47 = 3,
+        /// `input.json#/$defs/link48`
+        INPUT_DEFS_LINK48 = 3,
+        /// `input.json#/$defs/link49`
+        INPUT_DEFS_LINK49 = 3,
+        /// `input.json#/$defs/link50`
+        INPUT_DEFS_LINK50 = 3,
+        /// `input.json#/$defs/link51`
+        INPUT_DEFS_LINK51 = 3,
+        /// `input.json#/$defs/link52`
+        INPUT_DEFS_LINK52 = 3,
+        /// `input.json#/$defs/link53`
+        INPUT_DEFS_LINK53 = 3,
+        /// `input.json#/$defs/link54`
+        INPUT_DEFS_LINK54 = 3,
+        /// `input.json#/$defs/link55`
+        INPUT_DEFS_LINK55 = 3,
+        /// `input.json#/$defs/link56`
+        INPUT_DEFS_LINK56 = 3,
+        /// `input.json#/$defs/link57`
+        INPUT_DEFS_LINK57 = 3,
+        /// `input.json#/$defs/link58`
+        INPUT_DEFS_LINK58 = 3,
+        /// `input.json#/$defs/link59`
+        INPUT_DEFS_LINK59 = 3,
+        /// `input.json#/$defs/link60`
+        INPUT_DEFS_LINK60 = 3,
+        /// `input.json#/$defs/link61`
+        INPUT_DEFS_LINK61 = 3,
+        /// `input.json#/$defs/link62`
+        INPUT_DEFS_LINK62 = 3,
+        /// `input.json#/$defs/link63`
+        INPUT_DEFS_LINK63 = 3,
+        /// `input.json#/$defs/link64`
+        INPUT_DEFS_LINK64 = 3,
+        /// `input.json#/$defs/link65`
+        INPUT_DEFS_LINK65 = 3,
+        /// `input.json#/$defs/link66`
+        INPUT_DEFS_LINK66 = 3,
+        /// `input.json#/$defs/link67`
+        INPUT_DEFS_LINK67 = 3,
+        /// `input.json#/$defs/link68`
+        INPUT_DEFS_LINK68 = 3,
+        /// `input.json#/$defs/link69`
+        INPUT_DEFS_LINK69 = 3,
+        /// `input.json#/$defs/link70`
+        INPUT_DEFS_LINK70 = 3,
+        /// `input.json#/$defs/link71`
+        INPUT_DEFS_LINK71 = 3,
+        /// `input.json#/$defs/link72`
+        INPUT_DEFS_LINK72 = 3,
+        /// `input.json#/$defs/link73`
+        INPUT_DEFS_LINK73 = 3,
+        /// `input.json#/$defs/link74`
+        INPUT_DEFS_LINK74 = 3,
+        /// `input.json#/$defs/link75`
+        INPUT_DEFS_LINK75 = 3,
+        /// `input.json#/$defs/link76`
+        INPUT_DEFS_LINK76 = 3,
+        /// `input.json#/$defs/link77`
+        INPUT_DEFS_LINK77 = 3,
+        /// `input.json#/$defs/link78`
+        INPUT_DEFS_LINK78 = 3,
+        /// `input.json#/$defs/link79`
+        INPUT_DEFS_LINK79 = 3,
+        /// `input.json#/$defs/link80`
+        INPUT_DEFS_LINK80 = 3,
+        /// `input.json#/$defs/link81`
+        INPUT_DEFS_LINK81 = 3,
+        /// `input.json#/$defs/link82`
+        INPUT_DEFS_LINK82 = 3,
+        /// `input.json#/$defs/link83`
+        INPUT_DEFS_LINK83 = 3,
+        /// `input.json#/$defs/link84`
+        INPUT_DEFS_LINK84 = 3,
+        /// `input.json#/$defs/link85`
+        INPUT_DEFS_LINK85 = 3,
+        /// `input.json#/$defs/link86`
+        INPUT_DEFS_LINK86 = 3,
+        /// `input.json#/$defs/link87`
+        INPUT_DEFS_LINK87 = 3,
+        /// `input.json#/$defs/link88`
+        INPUT_DEFS_LINK88 = 3,
+        /// `input.json#/$defs/link89`
+        INPUT_DEFS_LINK89 = 3,
+        /// `input.json#/$defs/link90`
+        INPUT_DEFS_LINK90 = 3,
+        /// `input.json#/$defs/link91`
+        INPUT_DEFS_LINK91 = 3,
+        /// `input.json#/$defs/link92`
+        INPUT_DEFS_LINK92 = 3,
+        /// `input.json#/$defs/link93`
+        INPUT_DEFS_LINK93 = 3,
+        /// `input.json#/$defs/link94`
+        INPUT_DEFS_LINK94 = 3,
+        /// `input.json#/$defs/link95`
+        INPUT_DEFS_LINK95 = 3,
+        /// `input.json#/$defs/link96`
+        INPUT_DEFS_LINK96 = 3,
+        /// `input.json#/$defs/link97`
+        INPUT_DEFS_LINK97 = 3,
+        /// `input.json#/$defs/link98`
+        INPUT_DEFS_LINK98 = 3,
+        /// `input.json#/$defs/link99`
+        INPUT_DEFS_LINK99 = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/link00", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(2)), ("value", SchemaId(3))])] },
-        Schema { resource: 0, location: "/$defs/link00/properties/next", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/$defs/link00/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/$defs/link01", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(5)), ("value", SchemaId(6))])] },
-        Schema { resource: 0, location: "/$defs/link01/properties/next", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/$defs/link01/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/$defs/link02", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(8)), ("value", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/link02/properties/next", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/link02/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(2))] },
-        Schema { resource: 0, location: "/$defs/link03", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(11)), ("value", SchemaId(12))])] },
-        Schema { resource: 0, location: "/$defs/link03/properties/next", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/$defs/link03/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
-        Schema { resource: 0, location: "/$defs/link04", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(14)), ("value", SchemaId(15))])] },
-        Schema { resource: 0, location: "/$defs/link04/properties/next", keywords: &[Keyword::Ref(SchemaId(16))] },
-        Schema { resource: 0, location: "/$defs/link04/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(4))] },
-        Schema { resource: 0, location: "/$defs/link05", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(17)), ("value", SchemaId(18))])] },
-        Schema { resource: 0, location: "/$defs/link05/properties/next", keywords: &[Keyword::Ref(SchemaId(19))] },
-        Schema { resource: 0, location: "/$defs/link05/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
-        Schema { resource: 0, location: "/$defs/link06", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(20)), ("value", SchemaId(21))])] },
-        Schema { resource: 0, location: "/$defs/link06/properties/next", keywords: &[Keyword::Ref(SchemaId(22))] },
-        Schema { resource: 0, location: "/$defs/link06/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(6))] },
-        Schema { resource: 0, location: "/$defs/link07", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(23)), ("value", SchemaId(24))])] },
-        Schema { resource: 0, location: "/$defs/link07/properties/next", keywords: &[Keyword::Ref(SchemaId(25))] },
-        Schema { resource: 0, location: "/$defs/link07/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(7))] },
-        Schema { resource: 0, location: "/$defs/link08", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(26)), ("value", SchemaId(27))])] },
-        Schema { resource: 0, location: "/$defs/link08/properties/next", keywords: &[Keyword::Ref(SchemaId(28))] },
-        Schema { resource: 0, location: "/$defs/link08/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(8))] },
-        Schema { resource: 0, location: "/$defs/link09", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(29)), ("value", SchemaId(30))])] },
-        Schema { resource: 0, location: "/$defs/link09/properties/next", keywords: &[Keyword::Ref(SchemaId(31))] },
-        Schema { resource: 0, location: "/$defs/link09/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(9))] },
-        Schema { resource: 0, location: "/$defs/link10", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(32)), ("value", SchemaId(33))])] },
-        Schema { resource: 0, location: "/$defs/link10/properties/next", keywords: &[Keyword::Ref(SchemaId(34))] },
-        Schema { resource: 0, location: "/$defs/link10/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(10))] },
-        Schema { resource: 0, location: "/$defs/link11", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(35)), ("value", SchemaId(36))])] },
-        Schema { resource: 0, location: "/$defs/link11/properties/next", keywords: &[Keyword::Ref(SchemaId(37))] },
-        Schema { resource: 0, location: "/$defs/link11/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(11))] },
-        Schema { resource: 0, location: "/$defs/link12", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(38)), ("value", SchemaId(39))])] },
-        Schema { resource: 0, location: "/$defs/link12/properties/next", keywords: &[Keyword::Ref(SchemaId(40))] },
-        Schema { resource: 0, location: "/$defs/link12/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(12))] },
-        Schema { resource: 0, location: "/$defs/link13", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(41)), ("value", SchemaId(42))])] },
-        Schema { resource: 0, location: "/$defs/link13/properties/next", keywords: &[Keyword::Ref(SchemaId(43))] },
-        Schema { resource: 0, location: "/$defs/link13/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(13))] },
-        Schema { resource: 0, location: "/$defs/link14", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(44)), ("value", SchemaId(45))])] },
-        Schema { resource: 0, location: "/$defs/link14/properties/next", keywords: &[Keyword::Ref(SchemaId(46))] },
-        Schema { resource: 0, location: "/$defs/link14/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(14))] },
-        Schema { resource: 0, location: "/$defs/link15", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(47)), ("value", SchemaId(48))])] },
-        Schema { resource: 0, location: "/$defs/link15/properties/next", keywords: &[Keyword::Ref(SchemaId(49))] },
-        Schema { resource: 0, location: "/$defs/link15/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(15))] },
-        Schema { resource: 0, location: "/$defs/link16", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(50)), ("value", SchemaId(51))])] },
-        Schema { resource: 0, location: "/$defs/link16/properties/next", keywords: &[Keyword::Ref(SchemaId(52))] },
-        Schema { resource: 0, location: "/$defs/link16/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(16))] },
-        Schema { resource: 0, location: "/$defs/link17", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(53)), ("value", SchemaId(54))])] },
-        Schema { resource: 0, location: "/$defs/link17/properties/next", keywords: &[Keyword::Ref(SchemaId(55))] },
-        Schema { resource: 0, location: "/$defs/link17/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(17))] },
-        Schema { resource: 0, location: "/$defs/link18", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(56)), ("value", SchemaId(57))])] },
-        Schema { resource: 0, location: "/$defs/link18/properties/next", keywords: &[Keyword::Ref(SchemaId(58))] },
-        Schema { resource: 0, location: "/$defs/link18/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(18))] },
-        Schema { resource: 0, location: "/$defs/link19", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(59)), ("value", SchemaId(60))])] },
-        Schema { resource: 0, location: "/$defs/link19/properties/next", keywords: &[Keyword::Ref(SchemaId(61))] },
-        Schema { resource: 0, location: "/$defs/link19/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(19))] },
-        Schema { resource: 0, location: "/$defs/link20", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(62)), ("value", SchemaId(63))])] },
-        Schema { resource: 0, location: "/$defs/link20/properties/next", keywords: &[Keyword::Ref(SchemaId(64))] },
-        Schema { resource: 0, location: "/$defs/link20/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(20))] },
-        Schema { resource: 0, location: "/$defs/link21", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(65)), ("value", SchemaId(66))])] },
-        Schema { resource: 0, location: "/$defs/link21/properties/next", keywords: &[Keyword::Ref(SchemaId(67))] },
-        Schema { resource: 0, location: "/$defs/link21/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(21))] },
-        Schema { resource: 0, location: "/$defs/link22", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(68)), ("value", SchemaId(69))])] },
-        Schema { resource: 0, location: "/$defs/link22/properties/next", keywords: &[Keyword::Ref(SchemaId(70))] },
-        Schema { resource: 0, location: "/$defs/link22/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(22))] },
-        Schema { resource: 0, location: "/$defs/link23", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(71)), ("value", SchemaId(72))])] },
-        Schema { resource: 0, location: "/$defs/link23/properties/next", keywords: &[Keyword::Ref(SchemaId(73))] },
-        Schema { resource: 0, location: "/$defs/link23/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(23))] },
-        Schema { resource: 0, location: "/$defs/link24", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(74)), ("value", SchemaId(75))])] },
-        Schema { resource: 0, location: "/$defs/link24/properties/next", keywords: &[Keyword::Ref(SchemaId(76))] },
-        Schema { resource: 0, location: "/$defs/link24/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(24))] },
-        Schema { resource: 0, location: "/$defs/link25", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(77)), ("value", SchemaId(78))])] },
-        Schema { resource: 0, location: "/$defs/link25/properties/next", keywords: &[Keyword::Ref(SchemaId(79))] },
-        Schema { resource: 0, location: "/$defs/link25/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(25))] },
-        Schema { resource: 0, location: "/$defs/link26", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(80)), ("value", SchemaId(81))])] },
-        Schema { resource: 0, location: "/$defs/link26/properties/next", keywords: &[Keyword::Ref(SchemaId(82))] },
-        Schema { resource: 0, location: "/$defs/link26/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(26))] },
-        Schema { resource: 0, location: "/$defs/link27", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(83)), ("value", SchemaId(84))])] },
-        Schema { resource: 0, location: "/$defs/link27/properties/next", keywords: &[Keyword::Ref(SchemaId(85))] },
-        Schema { resource: 0, location: "/$defs/link27/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(27))] },
-        Schema { resource: 0, location: "/$defs/link28", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(86)), ("value", SchemaId(87))])] },
-        Schema { resource: 0, location: "/$defs/link28/properties/next", keywords: &[Keyword::Ref(SchemaId(88))] },
-        Schema { resource: 0, location: "/$defs/link28/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(28))] },
-        Schema { resource: 0, location: "/$defs/link29", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(89)), ("value", SchemaId(90))])] },
-        Schema { resource: 0, location: "/$defs/link29/properties/next", keywords: &[Keyword::Ref(SchemaId(91))] },
-        Schema { resource: 0, location: "/$defs/link29/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(29))] },
-        Schema { resource: 0, location: "/$defs/link30", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(92)), ("value", SchemaId(93))])] },
-        Schema { resource: 0, location: "/$defs/link30/properties/next", keywords: &[Keyword::Ref(SchemaId(94))] },
-        Schema { resource: 0, location: "/$defs/link30/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(30))] },
-        Schema { resource: 0, location: "/$defs/link31", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(95)), ("value", SchemaId(96))])] },
-        Schema { resource: 0, location: "/$defs/link31/properties/next", keywords: &[Keyword::Ref(SchemaId(97))] },
-        Schema { resource: 0, location: "/$defs/link31/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(31))] },
-        Schema { resource: 0, location: "/$defs/link32", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(98)), ("value", SchemaId(99))])] },
-        Schema { resource: 0, location: "/$defs/link32/properties/next", keywords: &[Keyword::Ref(SchemaId(100))] },
-        Schema { resource: 0, location: "/$defs/link32/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(32))] },
-        Schema { resource: 0, location: "/$defs/link33", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(101)), ("value", SchemaId(102))])] },
-        Schema { resource: 0, location: "/$defs/link33/properties/next", keywords: &[Keyword::Ref(SchemaId(103))] },
-        Schema { resource: 0, location: "/$defs/link33/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(33))] },
-        Schema { resource: 0, location: "/$defs/link34", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(104)), ("value", SchemaId(105))])] },
-        Schema { resource: 0, location: "/$defs/link34/properties/next", keywords: &[Keyword::Ref(SchemaId(106))] },
-        Schema { resource: 0, location: "/$defs/link34/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(34))] },
-        Schema { resource: 0, location: "/$defs/link35", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(107)), ("value", SchemaId(108))])] },
-        Schema { resource: 0, location: "/$defs/link35/properties/next", keywords: &[Keyword::Ref(SchemaId(109))] },
-        Schema { resource: 0, location: "/$defs/link35/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(35))] },
-        Schema { resource: 0, location: "/$defs/link36", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(110)), ("value", SchemaId(111))])] },
-        Schema { resource: 0, location: "/$defs/link36/properties/next", keywords: &[Keyword::Ref(SchemaId(112))] },
-        Schema { resource: 0, location: "/$defs/link36/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(36))] },
-        Schema { resource: 0, location: "/$defs/link37", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(113)), ("value", SchemaId(114))])] },
-        Schema { resource: 0, location: "/$defs/link37/properties/next", keywords: &[Keyword::Ref(SchemaId(115))] },
-        Schema { resource: 0, location: "/$defs/link37/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(37))] },
-        Schema { resource: 0, location: "/$defs/link38", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(116)), ("value", SchemaId(117))])] },
-        Schema { resource: 0, location: "/$defs/link38/properties/next", keywords: &[Keyword::Ref(SchemaId(118))] },
-        Schema { resource: 0, location: "/$defs/link38/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(38))] },
-        Schema { resource: 0, location: "/$defs/link39", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(119)), ("value", SchemaId(120))])] },
-        Schema { resource: 0, location: "/$defs/link39/properties/next", keywords: &[Keyword::Ref(SchemaId(121))] },
-        Schema { resource: 0, location: "/$defs/link39/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(39))] },
-        Schema { resource: 0, location: "/$defs/link40", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(122)), ("value", SchemaId(123))])] },
-        Schema { resource: 0, location: "/$defs/link40/properties/next", keywords: &[Keyword::Ref(SchemaId(124))] },
-        Schema { resource: 0, location: "/$defs/link40/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(40))] },
-        Schema { resource: 0, location: "/$defs/link41", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(125)), ("value", SchemaId(126))])] },
-        Schema { resource: 0, location: "/$defs/link41/properties/next", keywords: &[Keyword::Ref(SchemaId(127))] },
-        Schema { resource: 0, location: "/$defs/link41/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(41))] },
-        Schema { resource: 0, location: "/$defs/link42", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(128)), ("value", SchemaId(129))])] },
-        Schema { resource: 0, location: "/$defs/link42/properties/next", keywords: &[Keyword::Ref(SchemaId(130))] },
-        Schema { resource: 0, location: "/$defs/link42/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(42))] },
-        Schema { resource: 0, location: "/$defs/link43", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(131)), ("value", SchemaId(132))])] },
-        Schema { resource: 0, location: "/$defs/link43/properties/next", keywords: &[Keyword::Ref(SchemaId(133))] },
-        Schema { resource: 0, location: "/$defs/link43/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(43))] },
-        Schema { resource: 0, location: "/$defs/link44", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(134)), ("value", SchemaId(135))])] },
-        Schema { resource: 0, location: "/$defs/link44/properties/next", keywords: &[Keyword::Ref(SchemaId(136))] },
-        Schema { resource: 0, location: "/$defs/link44/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(44))] },
-        Schema { resource: 0, location: "/$defs/link45", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(137)), ("value", SchemaId(138))])] },
-        Schema { resource: 0, location: "/$defs/link45/properties/next", keywords: &[Keyword::Ref(SchemaId(139))] },
-        Schema { resource: 0, location: "/$defs/link45/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(45))] },
-        Schema { resource: 0, location: "/$defs/link46", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(140)), ("value", SchemaId(141))])] },
-        Schema { resource: 0, location: "/$defs/link46/properties/next", keywords: &[Keyword::Ref(SchemaId(142))] },
-        Schema { resource: 0, location: "/$defs/link46/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(46))] },
-        Schema { resource: 0, location: "/$defs/link47", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(143)), ("value", SchemaId(144))])] },
-        Schema { resource: 0, location: "/$defs/link47/properties/next", keywords: &[Keyword::Ref(SchemaId(145))] },
-        Schema { resource: 0, location: "/$defs/link47/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(47))] },
-        Schema { resource: 0, location: "/$defs/link48", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(146)), ("value", SchemaId(147))])] },
-        Schema { resource: 0, location: "/$defs/link48/properties/next", keywords: &[Keyword::Ref(SchemaId(148))] },
-        Schema { resource: 0, location: "/$defs/link48/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(48))] },
-        Schema { resource: 0, location: "/$defs/link49", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(149)), ("value", SchemaId(150))])] },
-        Schema { resource: 0, location: "/$defs/link49/properties/next", keywords: &[Keyword::Ref(SchemaId(151))] },
-        Schema { resource: 0, location: "/$defs/link49/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(49))] },
-        Schema { resource: 0, location: "/$defs/link50", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(152)), ("value", SchemaId(153))])] },
-        Schema { resource: 0, location: "/$defs/link50/properties/next", keywords: &[Keyword::Ref(SchemaId(154))] },
-        Schema { resource: 0, location: "/$defs/link50/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(50))] },
-        Schema { resource: 0, location: "/$defs/link51", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(155)), ("value", SchemaId(156))])] },
-        Schema { resource: 0, location: "/$defs/link51/properties/next", keywords: &[Keyword::Ref(SchemaId(157))] },
-        Schema { resource: 0, location: "/$defs/link51/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(51))] },
-        Schema { resource: 0, location: "/$defs/link52", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(158)), ("value", SchemaId(159))])] },
-        Schema { resource: 0, location: "/$defs/link52/properties/next", keywords: &[Keyword::Ref(SchemaId(160))] },
-        Schema { resource: 0, location: "/$defs/link52/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(52))] },
-        Schema { resource: 0, location: "/$defs/link53", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(161)), ("value", SchemaId(162))])] },
-        Schema { resource: 0, location: "/$defs/link53/properties/next", keywords: &[Keyword::Ref(SchemaId(163))] },
-        Schema { resource: 0, location: "/$defs/link53/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(53))] },
-        Schema { resource: 0, location: "/$defs/link54", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(164)), ("value", SchemaId(165))])] },
-        Schema { resource: 0, location: "/$defs/link54/properties/next", keywords: &[Keyword::Ref(SchemaId(166))] },
-        Schema { resource: 0, location: "/$defs/link54/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(54))] },
-        Schema { resource: 0, location: "/$defs/link55", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(167)), ("value", SchemaId(168))])] },
-        Schema { resource: 0, location: "/$defs/link55/properties/next", keywords: &[Keyword::Ref(SchemaId(169))] },
-        Schema { resource: 0, location: "/$defs/link55/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(55))] },
-        Schema { resource: 0, location: "/$defs/link56", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(170)), ("value", SchemaId(171))])] },
-        Schema { resource: 0, location: "/$defs/link56/properties/next", keywords: &[Keyword::Ref(SchemaId(172))] },
-        Schema { resource: 0, location: "/$defs/link56/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(56))] },
-        Schema { resource: 0, location: "/$defs/link57", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(173)), ("value", SchemaId(174))])] },
-        Schema { resource: 0, location: "/$defs/link57/properties/next", keywords: &[Keyword::Ref(SchemaId(175))] },
-        Schema { resource: 0, location: "/$defs/link57/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(57))] },
-        Schema { resource: 0, location: "/$defs/link58", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(176)), ("value", SchemaId(177))])] },
-        Schema { resource: 0, location: "/$defs/link58/properties/next", keywords: &[Keyword::Ref(SchemaId(178))] },
-        Schema { resource: 0, location: "/$defs/link58/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(58))] },
-        Schema { resource: 0, location: "/$defs/link59", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(179)), ("value", SchemaId(180))])] },
-        Schema { resource: 0, location: "/$defs/link59/properties/next", keywords: &[Keyword::Ref(SchemaId(181))] },
-        Schema { resource: 0, location: "/$defs/link59/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(59))] },
-        Schema { resource: 0, location: "/$defs/link60", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(182)), ("value", SchemaId(183))])] },
-        Schema { resource: 0, location: "/$defs/link60/properties/next", keywords: &[Keyword::Ref(SchemaId(184))] },
-        Schema { resource: 0, location: "/$defs/link60/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(60))] },
-        Schema { resource: 0, location: "/$defs/link61", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(185)), ("value", SchemaId(186))])] },
-        Schema { resource: 0, location: "/$defs/link61/properties/next", keywords: &[Keyword::Ref(SchemaId(187))] },
-        Schema { resource: 0, location: "/$defs/link61/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(61))] },
-        Schema { resource: 0, location: "/$defs/link62", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(188)), ("value", SchemaId(189))])] },
-        Schema { resource: 0, location: "/$defs/link62/properties/next", keywords: &[Keyword::Ref(SchemaId(190))] },
-        Schema { resource: 0, location: "/$defs/link62/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(62))] },
-        Schema { resource: 0, location: "/$defs/link63", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(191)), ("value", SchemaId(192))])] },
-        Schema { resource: 0, location: "/$defs/link63/properties/next", keywords: &[Keyword::Ref(SchemaId(193))] },
-        Schema { resource: 0, location: "/$defs/link63/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(63))] },
-        Schema { resource: 0, location: "/$defs/link64", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(194)), ("value", SchemaId(195))])] },
-        Schema { resource: 0, location: "/$defs/link64/properties/next", keywords: &[Keyword::Ref(SchemaId(196))] },
-        Schema { resource: 0, location: "/$defs/link64/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(64))] },
-        Schema { resource: 0, location: "/$defs/link65", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(197)), ("value", SchemaId(198))])] },
-        Schema { resource: 0, location: "/$defs/link65/properties/next", keywords: &[Keyword::Ref(SchemaId(199))] },
-        Schema { resource: 0, location: "/$defs/link65/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(65))] },
-        Schema { resource: 0, location: "/$defs/link66", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(200)), ("value", SchemaId(201))])] },
-        Schema { resource: 0, location: "/$defs/link66/properties/next", keywords: &[Keyword::Ref(SchemaId(202))] },
-        Schema { resource: 0, location: "/$defs/link66/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(66))] },
-        Schema { resource: 0, location: "/$defs/link67", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(203)), ("value", SchemaId(204))])] },
-        Schema { resource: 0, location: "/$defs/link67/properties/next", keywords: &[Keyword::Ref(SchemaId(205))] },
-        Schema { resource: 0, location: "/$defs/link67/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(67))] },
-        Schema { resource: 0, location: "/$defs/link68", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(206)), ("value", SchemaId(207))])] },
-        Schema { resource: 0, location: "/$defs/link68/properties/next", keywords: &[Keyword::Ref(SchemaId(208))] },
-        Schema { resource: 0, location: "/$defs/link68/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(68))] },
-        Schema { resource: 0, location: "/$defs/link69", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(209)), ("value", SchemaId(210))])] },
-        Schema { resource: 0, location: "/$defs/link69/properties/next", keywords: &[Keyword::Ref(SchemaId(211))] },
-        Schema { resource: 0, location: "/$defs/link69/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(69))] },
-        Schema { resource: 0, location: "/$defs/link70", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(212)), ("value", SchemaId(213))])] },
-        Schema { resource: 0, location: "/$defs/link70/properties/next", keywords: &[Keyword::Ref(SchemaId(214))] },
-        Schema { resource: 0, location: "/$defs/link70/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(70))] },
-        Schema { resource: 0, location: "/$defs/link71", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(215)), ("value", SchemaId(216))])] },
-        Schema { resource: 0, location: "/$defs/link71/properties/next", keywords: &[Keyword::Ref(SchemaId(217))] },
-        Schema { resource: 0, location: "/$defs/link71/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(71))] },
-        Schema { resource: 0, location: "/$defs/link72", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(218)), ("value", SchemaId(219))])] },
-        Schema { resource: 0, location: "/$defs/link72/properties/next", keywords: &[Keyword::Ref(SchemaId(220))] },
-        Schema { resource: 0, location: "/$defs/link72/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(72))] },
-        Schema { resource: 0, location: "/$defs/link73", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(221)), ("value", SchemaId(222))])] },
-        Schema { resource: 0, location: "/$defs/link73/properties/next", keywords: &[Keyword::Ref(SchemaId(223))] },
-        Schema { resource: 0, location: "/$defs/link73/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(73))] },
-        Schema { resource: 0, location: "/$defs/link74", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(224)), ("value", SchemaId(225))])] },
-        Schema { resource: 0, location: "/$defs/link74/properties/next", keywords: &[Keyword::Ref(SchemaId(226))] },
-        Schema { resource: 0, location: "/$defs/link74/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(74))] },
-        Schema { resource: 0, location: "/$defs/link75", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(227)), ("value", SchemaId(228))])] },
-        Schema { resource: 0, location: "/$defs/link75/properties/next", keywords: &[Keyword::Ref(SchemaId(229))] },
-        Schema { resource: 0, location: "/$defs/link75/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(75))] },
-        Schema { resource: 0, location: "/$defs/link76", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(230)), ("value", SchemaId(231))])] },
-        Schema { resource: 0, location: "/$defs/link76/properties/next", keywords: &[Keyword::Ref(SchemaId(232))] },
-        Schema { resource: 0, location: "/$defs/link76/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(76))] },
-        Schema { resource: 0, location: "/$defs/link77", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(233)), ("value", SchemaId(234))])] },
-        Schema { resource: 0, location: "/$defs/link77/properties/next", keywords: &[Keyword::Ref(SchemaId(235))] },
-        Schema { resource: 0, location: "/$defs/link77/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(77))] },
-        Schema { resource: 0, location: "/$defs/link78", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(236)), ("value", SchemaId(237))])] },
-        Schema { resource: 0, location: "/$defs/link78/properties/next", keywords: &[Keyword::Ref(SchemaId(238))] },
-        Schema { resource: 0, location: "/$defs/link78/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(78))] },
-        Schema { resource: 0, location: "/$defs/link79", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(239)), ("value", SchemaId(240))])] },
-        Schema { resource: 0, location: "/$defs/link79/properties/next", keywords: &[Keyword::Ref(SchemaId(241))] },
-        Schema { resource: 0, location: "/$defs/link79/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(79))] },
-        Schema { resource: 0, location: "/$defs/link80", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(242)), ("value", SchemaId(243))])] },
-        Schema { resource: 0, location: "/$defs/link80/properties/next", keywords: &[Keyword::Ref(SchemaId(244))] },
-        Schema { resource: 0, location: "/$defs/link80/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(80))] },
-        Schema { resource: 0, location: "/$defs/link81", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(245)), ("value", SchemaId(246))])] },
-        Schema { resource: 0, location: "/$defs/link81/properties/next", keywords: &[Keyword::Ref(SchemaId(247))] },
-        Schema { resource: 0, location: "/$defs/link81/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(81))] },
-        Schema { resource: 0, location: "/$defs/link82", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(248)), ("value", SchemaId(249))])] },
-        Schema { resource: 0, location: "/$defs/link82/properties/next", keywords: &[Keyword::Ref(SchemaId(250))] },
-        Schema { resource: 0, location: "/$defs/link82/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(82))] },
-        Schema { resource: 0, location: "/$defs/link83", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(251)), ("value", SchemaId(252))])] },
-        Schema { resource: 0, location: "/$defs/link83/properties/next", keywords: &[Keyword::Ref(SchemaId(253))] },
-        Schema { resource: 0, location: "/$defs/link83/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(83))] },
-        Schema { resource: 0, location: "/$defs/link84", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(254)), ("value", SchemaId(255))])] },
-        Schema { resource: 0, location: "/$defs/link84/properties/next", keywords: &[Keyword::Ref(SchemaId(256))] },
-        Schema { resource: 0, location: "/$defs/link84/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(84))] },
-        Schema { resource: 0, location: "/$defs/link85", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(257)), ("value", SchemaId(258))])] },
-        Schema { resource: 0, location: "/$defs/link85/properties/next", keywords: &[Keyword::Ref(SchemaId(259))] },
-        Schema { resource: 0, location: "/$defs/link85/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(85))] },
-        Schema { resource: 0, location: "/$defs/link86", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(260)), ("value", SchemaId(261))])] },
-        Schema { resource: 0, location: "/$defs/link86/properties/next", keywords: &[Keyword::Ref(SchemaId(262))] },
-        Schema { resource: 0, location: "/$defs/link86/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(86))] },
-        Schema { resource: 0, location: "/$defs/link87", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(263)), ("value", SchemaId(264))])] },
-        Schema { resource: 0, location: "/$defs/link87/properties/next", keywords: &[Keyword::Ref(SchemaId(265))] },
-        Schema { resource: 0, location: "/$defs/link87/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(87))] },
-        Schema { resource: 0, location: "/$defs/link88", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(266)), ("value", SchemaId(267))])] },
-        Schema { resource: 0, location: "/$defs/link88/properties/next", keywords: &[Keyword::Ref(SchemaId(268))] },
-        Schema { resource: 0, location: "/$defs/link88/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(88))] },
-        Schema { resource: 0, location: "/$defs/link89", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(269)), ("value", SchemaId(270))])] },
-        Schema { resource: 0, location: "/$defs/link89/properties/next", keywords: &[Keyword::Ref(SchemaId(271))] },
-        Schema { resource: 0, location: "/$defs/link89/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(89))] },
-        Schema { resource: 0, location: "/$defs/link90", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(272)), ("value", SchemaId(273))])] },
-        Schema { resource: 0, location: "/$defs/link90/properties/next", keywords: &[Keyword::Ref(SchemaId(274))] },
-        Schema { resource: 0, location: "/$defs/link90/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(90))] },
-        Schema { resource: 0, location: "/$defs/link91", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(275)), ("value", SchemaId(276))])] },
-        Schema { resource: 0, location: "/$defs/link91/properties/next", keywords: &[Keyword::Ref(SchemaId(277))] },
-        Schema { resource: 0, location: "/$defs/link91/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(91))] },
-        Schema { resource: 0, location: "/$defs/link92", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(278)), ("value", SchemaId(279))])] },
-        Schema { resource: 0, location: "/$defs/link92/properties/next", keywords: &[Keyword::Ref(SchemaId(280))] },
-        Schema { resource: 0, location: "/$defs/link92/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(92))] },
-        Schema { resource: 0, location: "/$defs/link93", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(281)), ("value", SchemaId(282))])] },
-        Schema { resource: 0, location: "/$defs/link93/properties/next", keywords: &[Keyword::Ref(SchemaId(283))] },
-        Schema { resource: 0, location: "/$defs/link93/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(93))] },
-        Schema { resource: 0, location: "/$defs/link94", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(284)), ("value", SchemaId(285))])] },
-        Schema { resource: 0, location: "/$defs/link94/properties/next", keywords: &[Keyword::Ref(SchemaId(286))] },
-        Schema { resource: 0, location: "/$defs/link94/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(94))] },
-        Schema { resource: 0, location: "/$defs/link95", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(287)), ("value", SchemaId(288))])] },
-        Schema { resource: 0, location: "/$defs/link95/properties/next", keywords: &[Keyword::Ref(SchemaId(289))] },
-        Schema { resource: 0, location: "/$defs/link95/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(95))] },
-        Schema { resource: 0, location: "/$defs/link96", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(290)), ("value", SchemaId(291))])] },
-        Schema { resource: 0, location: "/$defs/link96/properties/next", keywords: &[Keyword::Ref(SchemaId(292))] },
-        Schema { resource: 0, location: "/$defs/link96/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(96))] },
-        Schema { resource: 0, location: "/$defs/link97", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(293)), ("value", SchemaId(294))])] },
-        Schema { resource: 0, location: "/$defs/link97/properties/next", keywords: &[Keyword::Ref(SchemaId(295))] },
-        Schema { resource: 0, location: "/$defs/link97/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(97))] },
-        Schema { resource: 0, location: "/$defs/link98", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", SchemaId(296)), ("value", SchemaId(297))])] },
-        Schema { resource: 0, location: "/$defs/link98/properties/next", keywords: &[Keyword::Ref(SchemaId(298))] },
-        Schema { resource: 0, location: "/$defs/link98/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(98))] },
-        Schema { resource: 0, location: "/$defs/link99", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("value", SchemaId(299))])] },
-        Schema { resource: 0, location: "/$defs/link99/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(99))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_LINK00)] },
+        // INPUT_DEFS_LINK00
+        Schema { resource: IN_INPUT, location: "/$defs/link00", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK00.plus(1)), ("value", INPUT_DEFS_LINK00.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link00/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK01)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link00/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        // INPUT_DEFS_LINK01
+        Schema { resource: IN_INPUT, location: "/$defs/link01", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK01.plus(1)), ("value", INPUT_DEFS_LINK01.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link01/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK02)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link01/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        // INPUT_DEFS_LINK02
+        Schema { resource: IN_INPUT, location: "/$defs/link02", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK02.plus(1)), ("value", INPUT_DEFS_LINK02.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link02/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK03)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link02/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(2))] },
+        // INPUT_DEFS_LINK03
+        Schema { resource: IN_INPUT, location: "/$defs/link03", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK03.plus(1)), ("value", INPUT_DEFS_LINK03.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link03/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK04)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link03/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
+        // INPUT_DEFS_LINK04
+        Schema { resource: IN_INPUT, location: "/$defs/link04", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK04.plus(1)), ("value", INPUT_DEFS_LINK04.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link04/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK05)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link04/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(4))] },
+        // INPUT_DEFS_LINK05
+        Schema { resource: IN_INPUT, location: "/$defs/link05", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK05.plus(1)), ("value", INPUT_DEFS_LINK05.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link05/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK06)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link05/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
+        // INPUT_DEFS_LINK06
+        Schema { resource: IN_INPUT, location: "/$defs/link06", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK06.plus(1)), ("value", INPUT_DEFS_LINK06.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link06/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK07)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link06/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(6))] },
+        // INPUT_DEFS_LINK07
+        Schema { resource: IN_INPUT, location: "/$defs/link07", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK07.plus(1)), ("value", INPUT_DEFS_LINK07.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link07/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK08)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link07/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(7))] },
+        // INPUT_DEFS_LINK08
+        Schema { resource: IN_INPUT, location: "/$defs/link08", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK08.plus(1)), ("value", INPUT_DEFS_LINK08.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link08/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK09)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link08/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(8))] },
+        // INPUT_DEFS_LINK09
+        Schema { resource: IN_INPUT, location: "/$defs/link09", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK09.plus(1)), ("value", INPUT_DEFS_LINK09.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link09/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK10)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link09/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(9))] },
+        // INPUT_DEFS_LINK10
+        Schema { resource: IN_INPUT, location: "/$defs/link10", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK10.plus(1)), ("value", INPUT_DEFS_LINK10.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link10/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK11)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link10/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(10))] },
+        // INPUT_DEFS_LINK11
+        Schema { resource: IN_INPUT, location: "/$defs/link11", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK11.plus(1)), ("value", INPUT_DEFS_LINK11.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link11/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK12)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link11/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(11))] },
+        // INPUT_DEFS_LINK12
+        Schema { resource: IN_INPUT, location: "/$defs/link12", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK12.plus(1)), ("value", INPUT_DEFS_LINK12.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link12/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK13)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link12/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(12))] },
+        // INPUT_DEFS_LINK13
+        Schema { resource: IN_INPUT, location: "/$defs/link13", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK13.plus(1)), ("value", INPUT_DEFS_LINK13.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link13/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK14)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link13/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(13))] },
+        // INPUT_DEFS_LINK14
+        Schema { resource: IN_INPUT, location: "/$defs/link14", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK14.plus(1)), ("value", INPUT_DEFS_LINK14.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link14/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK15)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link14/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(14))] },
+        // INPUT_DEFS_LINK15
+        Schema { resource: IN_INPUT, location: "/$defs/link15", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK15.plus(1)), ("value", INPUT_DEFS_LINK15.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link15/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK16)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link15/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(15))] },
+        // INPUT_DEFS_LINK16
+        Schema { resource: IN_INPUT, location: "/$defs/link16", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK16.plus(1)), ("value", INPUT_DEFS_LINK16.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link16/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK17)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link16/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(16))] },
+        // INPUT_DEFS_LINK17
+        Schema { resource: IN_INPUT, location: "/$defs/link17", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK17.plus(1)), ("value", INPUT_DEFS_LINK17.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link17/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK18)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link17/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(17))] },
+        // INPUT_DEFS_LINK18
+        Schema { resource: IN_INPUT, location: "/$defs/link18", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK18.plus(1)), ("value", INPUT_DEFS_LINK18.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link18/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK19)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link18/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(18))] },
+        // INPUT_DEFS_LINK19
+        Schema { resource: IN_INPUT, location: "/$defs/link19", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK19.plus(1)), ("value", INPUT_DEFS_LINK19.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link19/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK20)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link19/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(19))] },
+        // INPUT_DEFS_LINK20
+        Schema { resource: IN_INPUT, location: "/$defs/link20", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK20.plus(1)), ("value", INPUT_DEFS_LINK20.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link20/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK21)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link20/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(20))] },
+        // INPUT_DEFS_LINK21
+        Schema { resource: IN_INPUT, location: "/$defs/link21", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK21.plus(1)), ("value", INPUT_DEFS_LINK21.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link21/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK22)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link21/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(21))] },
+        // INPUT_DEFS_LINK22
+        Schema { resource: IN_INPUT, location: "/$defs/link22", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK22.plus(1)), ("value", INPUT_DEFS_LINK22.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link22/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK23)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link22/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(22))] },
+        // INPUT_DEFS_LINK23
+        Schema { resource: IN_INPUT, location: "/$defs/link23", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK23.plus(1)), ("value", INPUT_DEFS_LINK23.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link23/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK24)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link23/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(23))] },
+        // INPUT_DEFS_LINK24
+        Schema { resource: IN_INPUT, location: "/$defs/link24", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK24.plus(1)), ("value", INPUT_DEFS_LINK24.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link24/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK25)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link24/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(24))] },
+        // INPUT_DEFS_LINK25
+        Schema { resource: IN_INPUT, location: "/$defs/link25", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK25.plus(1)), ("value", INPUT_DEFS_LINK25.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link25/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK26)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link25/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(25))] },
+        // INPUT_DEFS_LINK26
+        Schema { resource: IN_INPUT, location: "/$defs/link26", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK26.plus(1)), ("value", INPUT_DEFS_LINK26.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link26/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK27)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link26/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(26))] },
+        // INPUT_DEFS_LINK27
+        Schema { resource: IN_INPUT, location: "/$defs/link27", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK27.plus(1)), ("value", INPUT_DEFS_LINK27.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link27/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK28)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link27/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(27))] },
+        // INPUT_DEFS_LINK28
+        Schema { resource: IN_INPUT, location: "/$defs/link28", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK28.plus(1)), ("value", INPUT_DEFS_LINK28.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link28/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK29)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link28/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(28))] },
+        // INPUT_DEFS_LINK29
+        Schema { resource: IN_INPUT, location: "/$defs/link29", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK29.plus(1)), ("value", INPUT_DEFS_LINK29.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link29/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK30)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link29/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(29))] },
+        // INPUT_DEFS_LINK30
+        Schema { resource: IN_INPUT, location: "/$defs/link30", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK30.plus(1)), ("value", INPUT_DEFS_LINK30.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link30/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK31)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link30/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(30))] },
+        // INPUT_DEFS_LINK31
+        Schema { resource: IN_INPUT, location: "/$defs/link31", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK31.plus(1)), ("value", INPUT_DEFS_LINK31.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link31/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK32)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link31/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(31))] },
+        // INPUT_DEFS_LINK32
+        Schema { resource: IN_INPUT, location: "/$defs/link32", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK32.plus(1)), ("value", INPUT_DEFS_LINK32.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link32/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK33)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link32/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(32))] },
+        // INPUT_DEFS_LINK33
+        Schema { resource: IN_INPUT, location: "/$defs/link33", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK33.plus(1)), ("value", INPUT_DEFS_LINK33.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link33/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK34)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link33/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(33))] },
+        // INPUT_DEFS_LINK34
+        Schema { resource: IN_INPUT, location: "/$defs/link34", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK34.plus(1)), ("value", INPUT_DEFS_LINK34.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link34/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK35)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link34/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(34))] },
+        // INPUT_DEFS_LINK35
+        Schema { resource: IN_INPUT, location: "/$defs/link35", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK35.plus(1)), ("value", INPUT_DEFS_LINK35.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link35/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK36)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link35/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(35))] },
+        // INPUT_DEFS_LINK36
+        Schema { resource: IN_INPUT, location: "/$defs/link36", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK36.plus(1)), ("value", INPUT_DEFS_LINK36.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link36/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK37)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link36/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(36))] },
+        // INPUT_DEFS_LINK37
+        Schema { resource: IN_INPUT, location: "/$defs/link37", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK37.plus(1)), ("value", INPUT_DEFS_LINK37.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link37/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK38)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link37/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(37))] },
+        // INPUT_DEFS_LINK38
+        Schema { resource: IN_INPUT, location: "/$defs/link38", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK38.plus(1)), ("value", INPUT_DEFS_LINK38.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link38/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK39)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link38/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(38))] },
+        // INPUT_DEFS_LINK39
+        Schema { resource: IN_INPUT, location: "/$defs/link39", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK39.plus(1)), ("value", INPUT_DEFS_LINK39.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link39/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK40)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link39/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(39))] },
+        // INPUT_DEFS_LINK40
+        Schema { resource: IN_INPUT, location: "/$defs/link40", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK40.plus(1)), ("value", INPUT_DEFS_LINK40.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link40/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK41)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link40/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(40))] },
+        // INPUT_DEFS_LINK41
+        Schema { resource: IN_INPUT, location: "/$defs/link41", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK41.plus(1)), ("value", INPUT_DEFS_LINK41.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link41/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK42)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link41/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(41))] },
+        // INPUT_DEFS_LINK42
+        Schema { resource: IN_INPUT, location: "/$defs/link42", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK42.plus(1)), ("value", INPUT_DEFS_LINK42.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link42/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK43)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link42/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(42))] },
+        // INPUT_DEFS_LINK43
+        Schema { resource: IN_INPUT, location: "/$defs/link43", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK43.plus(1)), ("value", INPUT_DEFS_LINK43.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link43/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK44)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link43/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(43))] },
+        // INPUT_DEFS_LINK44
+        Schema { resource: IN_INPUT, location: "/$defs/link44", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK44.plus(1)), ("value", INPUT_DEFS_LINK44.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link44/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK45)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link44/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(44))] },
+        // INPUT_DEFS_LINK45
+        Schema { resource: IN_INPUT, location: "/$defs/link45", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK45.plus(1)), ("value", INPUT_DEFS_LINK45.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link45/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK46)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link45/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(45))] },
+        // INPUT_DEFS_LINK46
+        Schema { resource: IN_INPUT, location: "/$defs/link46", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK46.plus(1)), ("value", INPUT_DEFS_LINK46.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link46/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK47)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link46/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(46))] },
+        // INPUT_DEFS_LINK47
+        Schema { resource: IN_INPUT, location: "/$defs/link47", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK47.plus(1)), ("value", INPUT_DEFS_LINK47.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link47/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK48)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link47/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(47))] },
+        // INPUT_DEFS_LINK48
+        Schema { resource: IN_INPUT, location: "/$defs/link48", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK48.plus(1)), ("value", INPUT_DEFS_LINK48.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link48/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK49)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link48/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(48))] },
+        // INPUT_DEFS_LINK49
+        Schema { resource: IN_INPUT, location: "/$defs/link49", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK49.plus(1)), ("value", INPUT_DEFS_LINK49.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link49/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK50)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link49/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(49))] },
+        // INPUT_DEFS_LINK50
+        Schema { resource: IN_INPUT, location: "/$defs/link50", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK50.plus(1)), ("value", INPUT_DEFS_LINK50.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link50/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK51)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link50/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(50))] },
+        // INPUT_DEFS_LINK51
+        Schema { resource: IN_INPUT, location: "/$defs/link51", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK51.plus(1)), ("value", INPUT_DEFS_LINK51.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link51/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK52)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link51/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(51))] },
+        // INPUT_DEFS_LINK52
+        Schema { resource: IN_INPUT, location: "/$defs/link52", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK52.plus(1)), ("value", INPUT_DEFS_LINK52.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link52/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK53)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link52/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(52))] },
+        // INPUT_DEFS_LINK53
+        Schema { resource: IN_INPUT, location: "/$defs/link53", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK53.plus(1)), ("value", INPUT_DEFS_LINK53.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link53/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK54)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link53/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(53))] },
+        // INPUT_DEFS_LINK54
+        Schema { resource: IN_INPUT, location: "/$defs/link54", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK54.plus(1)), ("value", INPUT_DEFS_LINK54.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link54/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK55)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link54/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(54))] },
+        // INPUT_DEFS_LINK55
+        Schema { resource: IN_INPUT, location: "/$defs/link55", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK55.plus(1)), ("value", INPUT_DEFS_LINK55.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link55/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK56)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link55/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(55))] },
+        // INPUT_DEFS_LINK56
+        Schema { resource: IN_INPUT, location: "/$defs/link56", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK56.plus(1)), ("value", INPUT_DEFS_LINK56.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link56/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK57)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link56/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(56))] },
+        // INPUT_DEFS_LINK57
+        Schema { resource: IN_INPUT, location: "/$defs/link57", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK57.plus(1)), ("value", INPUT_DEFS_LINK57.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link57/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK58)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link57/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(57))] },
+        // INPUT_DEFS_LINK58
+        Schema { resource: IN_INPUT, location: "/$defs/link58", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK58.plus(1)), ("value", INPUT_DEFS_LINK58.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link58/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK59)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link58/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(58))] },
+        // INPUT_DEFS_LINK59
+        Schema { resource: IN_INPUT, location: "/$defs/link59", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK59.plus(1)), ("value", INPUT_DEFS_LINK59.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link59/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK60)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link59/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(59))] },
+        // INPUT_DEFS_LINK60
+        Schema { resource: IN_INPUT, location: "/$defs/link60", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK60.plus(1)), ("value", INPUT_DEFS_LINK60.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link60/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK61)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link60/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(60))] },
+        // INPUT_DEFS_LINK61
+        Schema { resource: IN_INPUT, location: "/$defs/link61", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK61.plus(1)), ("value", INPUT_DEFS_LINK61.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link61/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK62)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link61/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(61))] },
+        // INPUT_DEFS_LINK62
+        Schema { resource: IN_INPUT, location: "/$defs/link62", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK62.plus(1)), ("value", INPUT_DEFS_LINK62.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link62/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK63)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link62/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(62))] },
+        // INPUT_DEFS_LINK63
+        Schema { resource: IN_INPUT, location: "/$defs/link63", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK63.plus(1)), ("value", INPUT_DEFS_LINK63.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link63/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK64)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link63/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(63))] },
+        // INPUT_DEFS_LINK64
+        Schema { resource: IN_INPUT, location: "/$defs/link64", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK64.plus(1)), ("value", INPUT_DEFS_LINK64.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link64/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK65)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link64/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(64))] },
+        // INPUT_DEFS_LINK65
+        Schema { resource: IN_INPUT, location: "/$defs/link65", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK65.plus(1)), ("value", INPUT_DEFS_LINK65.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link65/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK66)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link65/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(65))] },
+        // INPUT_DEFS_LINK66
+        Schema { resource: IN_INPUT, location: "/$defs/link66", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK66.plus(1)), ("value", INPUT_DEFS_LINK66.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link66/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK67)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link66/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(66))] },
+        // INPUT_DEFS_LINK67
+        Schema { resource: IN_INPUT, location: "/$defs/link67", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK67.plus(1)), ("value", INPUT_DEFS_LINK67.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link67/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK68)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link67/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(67))] },
+        // INPUT_DEFS_LINK68
+        Schema { resource: IN_INPUT, location: "/$defs/link68", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK68.plus(1)), ("value", INPUT_DEFS_LINK68.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link68/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK69)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link68/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(68))] },
+        // INPUT_DEFS_LINK69
+        Schema { resource: IN_INPUT, location: "/$defs/link69", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK69.plus(1)), ("value", INPUT_DEFS_LINK69.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link69/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK70)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link69/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(69))] },
+        // INPUT_DEFS_LINK70
+        Schema { resource: IN_INPUT, location: "/$defs/link70", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK70.plus(1)), ("value", INPUT_DEFS_LINK70.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link70/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK71)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link70/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(70))] },
+        // INPUT_DEFS_LINK71
+        Schema { resource: IN_INPUT, location: "/$defs/link71", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK71.plus(1)), ("value", INPUT_DEFS_LINK71.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link71/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK72)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link71/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(71))] },
+        // INPUT_DEFS_LINK72
+        Schema { resource: IN_INPUT, location: "/$defs/link72", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK72.plus(1)), ("value", INPUT_DEFS_LINK72.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link72/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK73)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link72/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(72))] },
+        // INPUT_DEFS_LINK73
+        Schema { resource: IN_INPUT, location: "/$defs/link73", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK73.plus(1)), ("value", INPUT_DEFS_LINK73.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link73/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK74)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link73/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(73))] },
+        // INPUT_DEFS_LINK74
+        Schema { resource: IN_INPUT, location: "/$defs/link74", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK74.plus(1)), ("value", INPUT_DEFS_LINK74.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link74/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK75)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link74/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(74))] },
+        // INPUT_DEFS_LINK75
+        Schema { resource: IN_INPUT, location: "/$defs/link75", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK75.plus(1)), ("value", INPUT_DEFS_LINK75.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link75/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK76)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link75/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(75))] },
+        // INPUT_DEFS_LINK76
+        Schema { resource: IN_INPUT, location: "/$defs/link76", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK76.plus(1)), ("value", INPUT_DEFS_LINK76.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link76/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK77)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link76/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(76))] },
+        // INPUT_DEFS_LINK77
+        Schema { resource: IN_INPUT, location: "/$defs/link77", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK77.plus(1)), ("value", INPUT_DEFS_LINK77.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link77/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK78)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link77/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(77))] },
+        // INPUT_DEFS_LINK78
+        Schema { resource: IN_INPUT, location: "/$defs/link78", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK78.plus(1)), ("value", INPUT_DEFS_LINK78.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link78/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK79)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link78/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(78))] },
+        // INPUT_DEFS_LINK79
+        Schema { resource: IN_INPUT, location: "/$defs/link79", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK79.plus(1)), ("value", INPUT_DEFS_LINK79.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link79/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK80)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link79/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(79))] },
+        // INPUT_DEFS_LINK80
+        Schema { resource: IN_INPUT, location: "/$defs/link80", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK80.plus(1)), ("value", INPUT_DEFS_LINK80.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link80/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK81)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link80/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(80))] },
+        // INPUT_DEFS_LINK81
+        Schema { resource: IN_INPUT, location: "/$defs/link81", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK81.plus(1)), ("value", INPUT_DEFS_LINK81.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link81/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK82)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link81/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(81))] },
+        // INPUT_DEFS_LINK82
+        Schema { resource: IN_INPUT, location: "/$defs/link82", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK82.plus(1)), ("value", INPUT_DEFS_LINK82.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link82/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK83)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link82/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(82))] },
+        // INPUT_DEFS_LINK83
+        Schema { resource: IN_INPUT, location: "/$defs/link83", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK83.plus(1)), ("value", INPUT_DEFS_LINK83.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link83/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK84)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link83/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(83))] },
+        // INPUT_DEFS_LINK84
+        Schema { resource: IN_INPUT, location: "/$defs/link84", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK84.plus(1)), ("value", INPUT_DEFS_LINK84.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link84/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK85)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link84/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(84))] },
+        // INPUT_DEFS_LINK85
+        Schema { resource: IN_INPUT, location: "/$defs/link85", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK85.plus(1)), ("value", INPUT_DEFS_LINK85.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link85/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK86)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link85/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(85))] },
+        // INPUT_DEFS_LINK86
+        Schema { resource: IN_INPUT, location: "/$defs/link86", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK86.plus(1)), ("value", INPUT_DEFS_LINK86.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link86/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK87)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link86/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(86))] },
+        // INPUT_DEFS_LINK87
+        Schema { resource: IN_INPUT, location: "/$defs/link87", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK87.plus(1)), ("value", INPUT_DEFS_LINK87.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link87/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK88)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link87/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(87))] },
+        // INPUT_DEFS_LINK88
+        Schema { resource: IN_INPUT, location: "/$defs/link88", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK88.plus(1)), ("value", INPUT_DEFS_LINK88.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link88/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK89)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link88/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(88))] },
+        // INPUT_DEFS_LINK89
+        Schema { resource: IN_INPUT, location: "/$defs/link89", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK89.plus(1)), ("value", INPUT_DEFS_LINK89.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link89/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK90)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link89/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(89))] },
+        // INPUT_DEFS_LINK90
+        Schema { resource: IN_INPUT, location: "/$defs/link90", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK90.plus(1)), ("value", INPUT_DEFS_LINK90.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link90/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK91)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link90/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(90))] },
+        // INPUT_DEFS_LINK91
+        Schema { resource: IN_INPUT, location: "/$defs/link91", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK91.plus(1)), ("value", INPUT_DEFS_LINK91.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link91/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK92)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link91/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(91))] },
+        // INPUT_DEFS_LINK92
+        Schema { resource: IN_INPUT, location: "/$defs/link92", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK92.plus(1)), ("value", INPUT_DEFS_LINK92.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link92/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK93)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link92/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(92))] },
+        // INPUT_DEFS_LINK93
+        Schema { resource: IN_INPUT, location: "/$defs/link93", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK93.plus(1)), ("value", INPUT_DEFS_LINK93.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link93/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK94)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link93/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(93))] },
+        // INPUT_DEFS_LINK94
+        Schema { resource: IN_INPUT, location: "/$defs/link94", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK94.plus(1)), ("value", INPUT_DEFS_LINK94.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link94/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK95)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link94/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(94))] },
+        // INPUT_DEFS_LINK95
+        Schema { resource: IN_INPUT, location: "/$defs/link95", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK95.plus(1)), ("value", INPUT_DEFS_LINK95.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link95/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK96)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link95/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(95))] },
+        // INPUT_DEFS_LINK96
+        Schema { resource: IN_INPUT, location: "/$defs/link96", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK96.plus(1)), ("value", INPUT_DEFS_LINK96.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link96/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK97)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link96/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(96))] },
+        // INPUT_DEFS_LINK97
+        Schema { resource: IN_INPUT, location: "/$defs/link97", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK97.plus(1)), ("value", INPUT_DEFS_LINK97.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link97/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK98)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link97/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(97))] },
+        // INPUT_DEFS_LINK98
+        Schema { resource: IN_INPUT, location: "/$defs/link98", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK98.plus(1)), ("value", INPUT_DEFS_LINK98.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link98/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK99)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link98/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(98))] },
+        // INPUT_DEFS_LINK99
+        Schema { resource: IN_INPUT, location: "/$defs/link99", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("value", INPUT_DEFS_LINK99.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link99/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(99))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

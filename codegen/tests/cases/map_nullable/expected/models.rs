@@ -34,7 +34,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -89,7 +89,7 @@ pub struct Slot {
 ::contract_runtime::object! { Slot { required { at = "at" } extra undeclared } }
 
 impl Contract for Slot {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SLOT);
 
     fn is_valid(&self) -> bool {
         (match &self.at {

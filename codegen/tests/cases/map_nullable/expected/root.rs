@@ -7,5 +7,8 @@
 //! * `input.json` sha256 505f4099534b09e5
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

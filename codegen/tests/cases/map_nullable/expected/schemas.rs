@@ -8,29 +8,41 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 11,
+        /// `input.json#/$defs/slot`
+        INPUT_DEFS_SLOT = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bySlot", SchemaId(7)), ("names", SchemaId(1)), ("slots", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/names", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(2), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/names/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/slots", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(4), from: 0 }] },
-        Schema { resource: 0, location: "/properties/slots/items", keywords: &[Keyword::OneOf(&[SchemaId(5), SchemaId(6)], None)] },
-        Schema { resource: 0, location: "/properties/slots/items/oneOf/0", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/slots/items/oneOf/1", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/bySlot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(8), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/bySlot/additionalProperties", keywords: &[Keyword::AnyOf(&[SchemaId(9), SchemaId(10)], None)] },
-        Schema { resource: 0, location: "/properties/bySlot/additionalProperties/anyOf/0", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/bySlot/additionalProperties/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/$defs/slot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["at"]), Keyword::Properties(&[("at", SchemaId(12))])] },
-        Schema { resource: 0, location: "/$defs/slot/properties/at", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(0))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bySlot", INPUT.plus(7)), ("names", INPUT.plus(1)), ("slots", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/names", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(2), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/names/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/slots", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(4), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/slots/items", keywords: &[Keyword::OneOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/slots/items/oneOf/0", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/slots/items/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_SLOT)] },
+        Schema { resource: IN_INPUT, location: "/properties/bySlot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(8), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties", keywords: &[Keyword::AnyOf(&[INPUT.plus(9), INPUT.plus(10)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SLOT)] },
+        Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        // INPUT_DEFS_SLOT
+        Schema { resource: IN_INPUT, location: "/$defs/slot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["at"]), Keyword::Properties(&[("at", INPUT_DEFS_SLOT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/slot/properties/at", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(0))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

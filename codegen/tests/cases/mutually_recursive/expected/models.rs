@@ -19,7 +19,9 @@ pub struct Arguments(pub Vec<Expression>);
 ::contract_runtime::wrapper!(Arguments, Vec < Expression >, nested);
 
 impl Contract for Arguments {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ARGUMENTS,
+    );
 
     fn is_valid(&self) -> bool {
         self.0.len() <= 2 && self.0.iter().all(|value| value.is_valid())
@@ -52,7 +54,7 @@ pub struct Call {
 }
 
 impl Contract for Call {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_CALL);
 
     fn is_valid(&self) -> bool {
         self.arguments.is_valid()
@@ -67,7 +69,10 @@ impl Contract for Call {
                     Expression::Call(value) => {
                         value.is_valid() && value.otherwise.is_none()
                     }
-                    Expression::Unknown(value) => schemas::validator(11).is_valid(value),
+                    Expression::Unknown(value) => {
+                        schemas::validator(schemas::INPUT_DEFS_CALL.plus(4))
+                            .is_valid(value)
+                    }
                 }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -96,13 +101,17 @@ impl Contract for Call {
 }
 
 impl Contract for Expression {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_EXPRESSION,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Literal(value) => value.is_valid(),
             Self::Call(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(1).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_EXPRESSION).is_valid(value)
+            }
         }
     }
 }
@@ -127,7 +136,9 @@ pub struct Literal {
 }
 
 impl Contract for Literal {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_LITERAL,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

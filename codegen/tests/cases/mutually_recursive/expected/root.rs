@@ -7,5 +7,8 @@
 //! * `input.json` sha256 2e38f52a45883640
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,31 +8,52 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 1,
+        /// `input.json#/$defs/expression`
+        INPUT_DEFS_EXPRESSION = 3,
+        /// `input.json#/$defs/literal`
+        INPUT_DEFS_LITERAL = 3,
+        /// `input.json#/$defs/call`
+        INPUT_DEFS_CALL = 6,
+        /// `input.json#/$defs/arguments`
+        INPUT_DEFS_ARGUMENTS = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[SchemaId(2), SchemaId(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/expression/oneOf/0", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/$defs/expression/oneOf/1", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/$defs/literal", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "value"]), Keyword::Properties(&[("kind", SchemaId(5)), ("value", SchemaId(6))])] },
-        Schema { resource: 0, location: "/$defs/literal/properties/kind", keywords: &[Keyword::Const(Literal::String("literal"))] },
-        Schema { resource: 0, location: "/$defs/literal/properties/value", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/$defs/call", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["arguments", "kind"]), Keyword::Properties(&[("arguments", SchemaId(9)), ("kind", SchemaId(8)), ("last", SchemaId(11)), ("otherwise", SchemaId(10))])] },
-        Schema { resource: 0, location: "/$defs/call/properties/kind", keywords: &[Keyword::Const(Literal::String("call"))] },
-        Schema { resource: 0, location: "/$defs/call/properties/arguments", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/$defs/call/properties/otherwise", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/call/properties/last", keywords: &[Keyword::Ref(SchemaId(1)), Keyword::Not(SchemaId(12))] },
-        Schema { resource: 0, location: "/$defs/call/properties/last/not", keywords: &[Keyword::Required(&["otherwise"])] },
-        Schema { resource: 0, location: "/$defs/arguments", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: SchemaId(14), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/arguments/items", keywords: &[Keyword::Ref(SchemaId(1))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
+        // INPUT_DEFS_EXPRESSION
+        Schema { resource: IN_INPUT, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EXPRESSION.plus(1), INPUT_DEFS_EXPRESSION.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/expression/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_LITERAL)] },
+        Schema { resource: IN_INPUT, location: "/$defs/expression/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_CALL)] },
+        // INPUT_DEFS_LITERAL
+        Schema { resource: IN_INPUT, location: "/$defs/literal", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "value"]), Keyword::Properties(&[("kind", INPUT_DEFS_LITERAL.plus(1)), ("value", INPUT_DEFS_LITERAL.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/literal/properties/kind", keywords: &[Keyword::Const(Literal::String("literal"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/literal/properties/value", keywords: &[Keyword::Type(Types::NUMBER)] },
+        // INPUT_DEFS_CALL
+        Schema { resource: IN_INPUT, location: "/$defs/call", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["arguments", "kind"]), Keyword::Properties(&[("arguments", INPUT_DEFS_CALL.plus(2)), ("kind", INPUT_DEFS_CALL.plus(1)), ("last", INPUT_DEFS_CALL.plus(4)), ("otherwise", INPUT_DEFS_CALL.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/call/properties/kind", keywords: &[Keyword::Const(Literal::String("call"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/call/properties/arguments", keywords: &[Keyword::Ref(INPUT_DEFS_ARGUMENTS)] },
+        Schema { resource: IN_INPUT, location: "/$defs/call/properties/otherwise", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
+        Schema { resource: IN_INPUT, location: "/$defs/call/properties/last", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION), Keyword::Not(INPUT_DEFS_CALL.plus(5))] },
+        Schema { resource: IN_INPUT, location: "/$defs/call/properties/last/not", keywords: &[Keyword::Required(&["otherwise"])] },
+        // INPUT_DEFS_ARGUMENTS
+        Schema { resource: IN_INPUT, location: "/$defs/arguments", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: INPUT_DEFS_ARGUMENTS.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/arguments/items", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -19,7 +19,7 @@ use super::schemas;
 }
 
 impl Contract for Choice {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -40,7 +40,7 @@ pub struct Inner {
 ::contract_runtime::object! { Inner { optional { c = "c" } extra undeclared } }
 
 impl Contract for Inner {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         self.c.as_ref().is_none_or(|value| value.is_valid())
@@ -70,7 +70,7 @@ pub struct Outer {
 }
 
 impl Contract for Outer {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| value.is_valid())
@@ -95,7 +95,7 @@ impl Renamed {
 ::contract_runtime::string_newtype!(Renamed);
 
 impl Contract for Renamed {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_THING);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()

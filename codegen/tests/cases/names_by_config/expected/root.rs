@@ -7,5 +7,8 @@
 //! * `input.json` sha256 ab043f79cb7f5a96
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,21 +8,33 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/thing`
+        INPUT_DEFS_THING = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/properties/b", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/b/properties/c", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
-        Schema { resource: 0, location: "/$defs/thing", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(1)), ("b", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Ref(INPUT_DEFS_THING)] },
+        Schema { resource: IN_INPUT, location: "/properties/b", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/b/properties/c", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
+        // INPUT_DEFS_THING
+        Schema { resource: IN_INPUT, location: "/$defs/thing", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -139,7 +139,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.extra_field.as_ref().is_none_or(|value| value.is_valid())
@@ -171,7 +171,7 @@ pub struct InputAt {
 ::contract_runtime::builder! { InputAt InputAtBuilder { optional { found: one String = "found" } } }
 
 impl Contract for InputAt {
-    const VALIDATOR: Validator = schemas::validator(16);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(16));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -198,7 +198,7 @@ pub struct InputExtra {
 }
 
 impl Contract for InputExtra {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -225,7 +225,7 @@ pub struct InputFoundItem {
 }
 
 impl Contract for InputFoundItem {
-    const VALIDATOR: Validator = schemas::validator(19);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(19));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

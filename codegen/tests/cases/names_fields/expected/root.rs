@@ -7,5 +7,8 @@
 //! * `input.json` sha256 187e53fc6614a6c5
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

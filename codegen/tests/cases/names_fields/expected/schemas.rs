@@ -8,58 +8,67 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 42,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key", "self", "type"]), Keyword::Properties(&[("", SchemaId(29)), ("$ref", SchemaId(32)), ("1st", SchemaId(30)), ("A", SchemaId(28)), ("FOO BAR", SchemaId(26)), ("Self", SchemaId(3)), ("_", SchemaId(34)), ("a", SchemaId(27)), ("async", SchemaId(33)), ("at", SchemaId(16)), ("build", SchemaId(36)), ("builder", SchemaId(35)), ("clone", SchemaId(38)), ("crate", SchemaId(5)), ("default", SchemaId(37)), ("extra", SchemaId(6)), ("extra_field", SchemaId(8)), ("fooBar", SchemaId(24)), ("foo_bar", SchemaId(25)), ("found", SchemaId(18)), ("given", SchemaId(21)), ("into", SchemaId(39)), ("is_valid", SchemaId(41)), ("key", SchemaId(11)), ("key_slot", SchemaId(12)), ("map", SchemaId(9)), ("name", SchemaId(14)), ("read", SchemaId(23)), ("self", SchemaId(2)), ("serializer", SchemaId(22)), ("super", SchemaId(4)), ("text", SchemaId(15)), ("type", SchemaId(1)), ("validate", SchemaId(40)), ("value", SchemaId(13)), ("☃", SchemaId(31))])] },
-        Schema { resource: 0, location: "/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/self", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/Self", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/super", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/crate", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/extra", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extra", SchemaId(7))])] },
-        Schema { resource: 0, location: "/properties/extra/properties/extra", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/extra_field", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(10), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/map/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/key", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/key_slot", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(9)] },
-        Schema { resource: 0, location: "/properties/at", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("found", SchemaId(17))])] },
-        Schema { resource: 0, location: "/properties/at/properties/found", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/found", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(19), from: 0 }] },
-        Schema { resource: 0, location: "/properties/found/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("i", SchemaId(20))])] },
-        Schema { resource: 0, location: "/properties/found/items/properties/i", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/given", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/read", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/fooBar", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/foo_bar", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/FOO BAR", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/A", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/1st", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/☃", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/$ref", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/async", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/_", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/builder", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/build", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/default", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/clone", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/into", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/validate", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/is_valid", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key", "self", "type"]), Keyword::Properties(&[("", INPUT.plus(29)), ("$ref", INPUT.plus(32)), ("1st", INPUT.plus(30)), ("A", INPUT.plus(28)), ("FOO BAR", INPUT.plus(26)), ("Self", INPUT.plus(3)), ("_", INPUT.plus(34)), ("a", INPUT.plus(27)), ("async", INPUT.plus(33)), ("at", INPUT.plus(16)), ("build", INPUT.plus(36)), ("builder", INPUT.plus(35)), ("clone", INPUT.plus(38)), ("crate", INPUT.plus(5)), ("default", INPUT.plus(37)), ("extra", INPUT.plus(6)), ("extra_field", INPUT.plus(8)), ("fooBar", INPUT.plus(24)), ("foo_bar", INPUT.plus(25)), ("found", INPUT.plus(18)), ("given", INPUT.plus(21)), ("into", INPUT.plus(39)), ("is_valid", INPUT.plus(41)), ("key", INPUT.plus(11)), ("key_slot", INPUT.plus(12)), ("map", INPUT.plus(9)), ("name", INPUT.plus(14)), ("read", INPUT.plus(23)), ("self", INPUT.plus(2)), ("serializer", INPUT.plus(22)), ("super", INPUT.plus(4)), ("text", INPUT.plus(15)), ("type", INPUT.plus(1)), ("validate", INPUT.plus(40)), ("value", INPUT.plus(13)), ("☃", INPUT.plus(31))])] },
+        Schema { resource: IN_INPUT, location: "/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/self", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/Self", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/super", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/crate", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/extra", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extra", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/extra/properties/extra", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/extra_field", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(10), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/map/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/key", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/key_slot", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(9)] },
+        Schema { resource: IN_INPUT, location: "/properties/at", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("found", INPUT.plus(17))])] },
+        Schema { resource: IN_INPUT, location: "/properties/at/properties/found", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/found", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(19), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/found/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("i", INPUT.plus(20))])] },
+        Schema { resource: IN_INPUT, location: "/properties/found/items/properties/i", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/given", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/read", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/fooBar", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/foo_bar", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/FOO BAR", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/A", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/1st", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/☃", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/$ref", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/async", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/_", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/builder", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/build", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/default", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/clone", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/into", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/validate", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/is_valid", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 c61bfab9388b6a61
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

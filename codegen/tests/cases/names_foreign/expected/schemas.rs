@@ -8,20 +8,29 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("unit", SchemaId(1)), ("имя", SchemaId(2)), ("名前", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("µ"), Literal::String("μ"), Literal::String("Å"), Literal::String("Å"), Literal::String("e\u{301}"), Literal::String("é"), Literal::String("m")])] },
-        Schema { resource: 0, location: "/properties/имя", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/名前", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("unit", INPUT.plus(1)), ("имя", INPUT.plus(2)), ("名前", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("µ"), Literal::String("μ"), Literal::String("Å"), Literal::String("Å"), Literal::String("e\u{301}"), Literal::String("é"), Literal::String("m")])] },
+        Schema { resource: IN_INPUT, location: "/properties/имя", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/名前", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

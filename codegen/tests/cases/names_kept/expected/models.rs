@@ -33,7 +33,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.size.is_valid() && self.part.as_ref().is_none_or(|value| value.is_valid())
@@ -58,7 +58,7 @@ pub struct Part {
 ::contract_runtime::object! { Part { optional { name = "name" } extra undeclared } }
 
 impl Contract for Part {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_PART);
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| !value.is_empty())
@@ -77,7 +77,7 @@ impl Contract for Part {
 }
 
 impl Contract for Size {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SIZE);
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 363b5b6ca4dba14d
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,27 +8,45 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+        /// `input.json#/$defs/size`
+        INPUT_DEFS_SIZE = 2,
+        /// `input.json#/$defs/part`
+        INPUT_DEFS_PART = 3,
+        /// `input.json#/$defs/same`
+        INPUT_DEFS_SAME = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(1)])] },
-        Schema { resource: 0, location: "/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("part", SchemaId(3)), ("same", SchemaId(4)), ("size", SchemaId(2))])] },
-        Schema { resource: 0, location: "/allOf/0/properties/size", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/allOf/0/properties/part", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/allOf/0/properties/same", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/size", keywords: &[Keyword::AllOf(&[SchemaId(6)])] },
-        Schema { resource: 0, location: "/$defs/size/allOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("small"), Literal::String("large")])] },
-        Schema { resource: 0, location: "/$defs/part", keywords: &[Keyword::AllOf(&[SchemaId(8)])] },
-        Schema { resource: 0, location: "/$defs/part/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/part/allOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/same", keywords: &[Keyword::Ref(SchemaId(7))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("part", INPUT.plus(3)), ("same", INPUT.plus(4)), ("size", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/allOf/0/properties/size", keywords: &[Keyword::Ref(INPUT_DEFS_SIZE)] },
+        Schema { resource: IN_INPUT, location: "/allOf/0/properties/part", keywords: &[Keyword::Ref(INPUT_DEFS_PART)] },
+        Schema { resource: IN_INPUT, location: "/allOf/0/properties/same", keywords: &[Keyword::Ref(INPUT_DEFS_SAME)] },
+        // INPUT_DEFS_SIZE
+        Schema { resource: IN_INPUT, location: "/$defs/size", keywords: &[Keyword::AllOf(&[INPUT_DEFS_SIZE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/size/allOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("small"), Literal::String("large")])] },
+        // INPUT_DEFS_PART
+        Schema { resource: IN_INPUT, location: "/$defs/part", keywords: &[Keyword::AllOf(&[INPUT_DEFS_PART.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT_DEFS_PART.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/allOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // INPUT_DEFS_SAME
+        Schema { resource: IN_INPUT, location: "/$defs/same", keywords: &[Keyword::Ref(INPUT_DEFS_PART)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

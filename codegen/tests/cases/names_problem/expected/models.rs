@@ -31,7 +31,7 @@ pub struct Error {
 }
 
 impl Contract for Error {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_ERROR);
 
     fn is_valid(&self) -> bool {
         self
@@ -92,7 +92,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.status.as_ref().is_none_or(|value| *value >= 100 && *value <= 599)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 e807e0bb047af7ab
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

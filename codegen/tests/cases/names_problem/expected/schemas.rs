@@ -8,33 +8,45 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 13,
+        /// `input.json#/$defs/error`
+        INPUT_DEFS_ERROR = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["errors", "type"]), Keyword::Properties(&[("check", SchemaId(9)), ("error", SchemaId(5)), ("errors", SchemaId(3)), ("ok", SchemaId(12)), ("parse", SchemaId(11)), ("result", SchemaId(6)), ("status", SchemaId(2)), ("to_json", SchemaId(10)), ("type", SchemaId(1)), ("violations", SchemaId(7))])] },
-        Schema { resource: 0, location: "/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(100)), Keyword::Maximum(Number::int(599))] },
-        Schema { resource: 0, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: SchemaId(4), from: 0 }] },
-        Schema { resource: 0, location: "/properties/errors/items", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/properties/error", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/properties/result", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/violations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(8), from: 0 }] },
-        Schema { resource: 0, location: "/properties/violations/items", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/check", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/properties/to_json", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/parse", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/ok", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pointer"]), Keyword::Properties(&[("errors", SchemaId(15)), ("pointer", SchemaId(14))])] },
-        Schema { resource: 0, location: "/$defs/error/properties/pointer", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/error/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(16), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/error/properties/errors/items", keywords: &[Keyword::Ref(SchemaId(13))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["errors", "type"]), Keyword::Properties(&[("check", INPUT.plus(9)), ("error", INPUT.plus(5)), ("errors", INPUT.plus(3)), ("ok", INPUT.plus(12)), ("parse", INPUT.plus(11)), ("result", INPUT.plus(6)), ("status", INPUT.plus(2)), ("to_json", INPUT.plus(10)), ("type", INPUT.plus(1)), ("violations", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(100)), Keyword::Maximum(Number::int(599))] },
+        Schema { resource: IN_INPUT, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT.plus(4), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/errors/items", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
+        Schema { resource: IN_INPUT, location: "/properties/error", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
+        Schema { resource: IN_INPUT, location: "/properties/result", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/violations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(8), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/violations/items", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/check", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/to_json", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/parse", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/ok", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // INPUT_DEFS_ERROR
+        Schema { resource: IN_INPUT, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pointer"]), Keyword::Properties(&[("errors", INPUT_DEFS_ERROR.plus(2)), ("pointer", INPUT_DEFS_ERROR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/error/properties/pointer", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/error/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_ERROR.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/error/properties/errors/items", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

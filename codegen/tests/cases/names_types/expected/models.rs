@@ -28,7 +28,9 @@ pub struct ContractValue {
 }
 
 impl Contract for ContractValue {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_CONTRACT,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -43,7 +45,9 @@ pub struct DefaultValue(pub(super) Number);
 
 ::contract_runtime::number_newtype!(DefaultValue);
 
-::contract_runtime::contract!(DefaultValue = schemas::validator(40));
+::contract_runtime::contract!(
+    DefaultValue = schemas::validator(schemas::INPUT_DEFS_DEFAULT)
+);
 
 /// `Error` of the contract.
 ///
@@ -61,7 +65,7 @@ pub struct Error {
 ::contract_runtime::builder! { Error ErrorBuilder { optional { error: one String = "error" } } }
 
 impl Contract for Error {
-    const VALIDATOR: Validator = schemas::validator(47);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_ERROR);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -76,7 +80,7 @@ pub struct FromValue(pub Vec<String>);
 
 ::contract_runtime::wrapper!(FromValue, Vec < String >);
 
-::contract_runtime::contract!(FromValue = schemas::validator(41));
+::contract_runtime::contract!(FromValue = schemas::validator(schemas::INPUT_DEFS_FROM));
 
 /// `Input` of the contract.
 ///
@@ -167,7 +171,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.option.as_ref().is_none_or(|value| value.is_valid())
@@ -192,7 +196,9 @@ pub struct InputInput(pub(super) String);
 
 ::contract_runtime::string_newtype!(InputInput);
 
-::contract_runtime::contract!(InputInput = schemas::validator(52));
+::contract_runtime::contract!(
+    InputInput = schemas::validator(schemas::INPUT_DEFS_INPUT)
+);
 
 /// `InputInputStockLot` of the contract.
 ///
@@ -214,7 +220,7 @@ pub struct InputInputStockLot {
 }
 
 impl Contract for InputInputStockLot {
-    const VALIDATOR: Validator = schemas::validator(19);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(19));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -229,7 +235,9 @@ pub struct InputStockLot(pub(super) i64);
 
 ::contract_runtime::int_newtype!(InputStockLot, i64);
 
-::contract_runtime::contract!(InputStockLot = schemas::validator(51));
+::contract_runtime::contract!(
+    InputStockLot = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT)
+);
 
 /// `InputStockLot2` of the contract.
 ///
@@ -239,7 +247,9 @@ pub struct InputStockLot2(pub(super) String);
 
 ::contract_runtime::string_newtype!(InputStockLot2);
 
-::contract_runtime::contract!(InputStockLot2 = schemas::validator(50));
+::contract_runtime::contract!(
+    InputStockLot2 = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT2)
+);
 
 /// `KeyValue` of the contract.
 ///
@@ -249,7 +259,7 @@ pub struct KeyValue(pub(super) i64);
 
 ::contract_runtime::int_newtype!(KeyValue, i64);
 
-::contract_runtime::contract!(KeyValue = schemas::validator(36));
+::contract_runtime::contract!(KeyValue = schemas::validator(schemas::INPUT_DEFS_KEY));
 
 ::contract_runtime::kinds! {
     #[expected = "a whole number or a string"]
@@ -267,7 +277,7 @@ pub struct KeyValue(pub(super) i64);
 
 ::contract_runtime::variants! { KindValue { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(KindValue = schemas::validator(27));
+::contract_runtime::contract!(KindValue = schemas::validator(schemas::INPUT_DEFS_KIND));
 
 /// `MapValue` of the contract.
 ///
@@ -277,7 +287,7 @@ pub struct MapValue(pub Map<String>);
 
 ::contract_runtime::wrapper!(MapValue, Map < String >, members);
 
-::contract_runtime::contract!(MapValue = schemas::validator(54));
+::contract_runtime::contract!(MapValue = schemas::validator(schemas::INPUT_DEFS_MAP));
 
 /// `N1st` of the contract.
 ///
@@ -287,7 +297,7 @@ pub struct N1st(pub(super) String);
 
 ::contract_runtime::string_newtype!(N1st);
 
-::contract_runtime::contract!(N1st = schemas::validator(53));
+::contract_runtime::contract!(N1st = schemas::validator(schemas::INPUT_DEFS_N1ST));
 
 /// `OptionValue` of the contract.
 ///
@@ -305,7 +315,7 @@ impl OptionValue {
 ::contract_runtime::string_newtype!(OptionValue);
 
 impl Contract for OptionValue {
-    const VALIDATOR: Validator = schemas::validator(23);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OPTION);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
@@ -320,7 +330,7 @@ pub struct PathValue(pub(super) String);
 
 ::contract_runtime::string_newtype!(PathValue);
 
-::contract_runtime::contract!(PathValue = schemas::validator(28));
+::contract_runtime::contract!(PathValue = schemas::validator(schemas::INPUT_DEFS_PATH));
 
 /// `ReadValue` of the contract.
 ///
@@ -330,7 +340,7 @@ pub struct ReadValue(pub bool);
 
 ::contract_runtime::wrapper!(ReadValue, bool);
 
-::contract_runtime::contract!(ReadValue = schemas::validator(37));
+::contract_runtime::contract!(ReadValue = schemas::validator(schemas::INPUT_DEFS_READ));
 
 /// `SerializeValue` of the contract.
 ///
@@ -357,7 +367,9 @@ pub struct SerializeValue {
 }
 
 impl Contract for SerializeValue {
-    const VALIDATOR: Validator = schemas::validator(38);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_SERIALIZE,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -375,7 +387,7 @@ impl Contract for SerializeValue {
 }
 
 impl Contract for StringValue {
-    const VALIDATOR: Validator = schemas::validator(24);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_STRING);
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -401,13 +413,15 @@ impl Contract for StringValue {
 ::contract_runtime::variants! { TagValue { from { X(TagValueX), Y(TagValueY) } nested { X, Y } } }
 
 impl Contract for TagValue {
-    const VALIDATOR: Validator = schemas::validator(29);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TAG);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::X(value) => value.is_valid(),
             Self::Y(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(29).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_TAG).is_valid(value)
+            }
         }
     }
 }
@@ -442,7 +456,9 @@ pub struct TagValueX {
 }
 
 impl Contract for TagValueX {
-    const VALIDATOR: Validator = schemas::validator(56);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_TAG.plus(7),
+    );
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 1)
@@ -464,7 +480,9 @@ pub struct TagValueY {
 ::contract_runtime::builder! { TagValueY TagValueYBuilder {} }
 
 impl Contract for TagValueY {
-    const VALIDATOR: Validator = schemas::validator(57);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_TAG.plus(8),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -491,7 +509,9 @@ pub struct UndeclaredValue {
 }
 
 impl Contract for UndeclaredValue {
-    const VALIDATOR: Validator = schemas::validator(45);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_UNDECLARED,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -518,7 +538,9 @@ pub struct ValidatorValue {
 }
 
 impl Contract for ValidatorValue {
-    const VALIDATOR: Validator = schemas::validator(43);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_VALIDATOR,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -541,7 +563,9 @@ impl ViolationsValue {
 ::contract_runtime::string_newtype!(ViolationsValue);
 
 impl Contract for ViolationsValue {
-    const VALIDATOR: Validator = schemas::validator(49);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_VIOLATIONS,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 4)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 77e9ca55f00455ba
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -11,74 +11,143 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 23,
+        /// `input.json#/$defs/option`
+        INPUT_DEFS_OPTION = 1,
+        /// `input.json#/$defs/string`
+        INPUT_DEFS_STRING = 1,
+        /// `input.json#/$defs/contract`
+        INPUT_DEFS_CONTRACT = 2,
+        /// `input.json#/$defs/kind`
+        INPUT_DEFS_KIND = 1,
+        /// `input.json#/$defs/path`
+        INPUT_DEFS_PATH = 1,
+        /// `input.json#/$defs/tag`
+        INPUT_DEFS_TAG = 9,
+        /// `input.json#/$defs/key`
+        INPUT_DEFS_KEY = 1,
+        /// `input.json#/$defs/read`
+        INPUT_DEFS_READ = 1,
+        /// `input.json#/$defs/serialize`
+        INPUT_DEFS_SERIALIZE = 2,
+        /// `input.json#/$defs/default`
+        INPUT_DEFS_DEFAULT = 1,
+        /// `input.json#/$defs/from`
+        INPUT_DEFS_FROM = 2,
+        /// `input.json#/$defs/validator`
+        INPUT_DEFS_VALIDATOR = 2,
+        /// `input.json#/$defs/undeclared`
+        INPUT_DEFS_UNDECLARED = 2,
+        /// `input.json#/$defs/error`
+        INPUT_DEFS_ERROR = 2,
+        /// `input.json#/$defs/violations`
+        INPUT_DEFS_VIOLATIONS = 1,
+        /// `input.json#/$defs/stock_lot`
+        INPUT_DEFS_STOCK_LOT2 = 1,
+        /// `input.json#/$defs/stockLot`
+        INPUT_DEFS_STOCK_LOT = 1,
+        /// `input.json#/$defs/input`
+        INPUT_DEFS_INPUT = 1,
+        /// `input.json#/$defs/1st`
+        INPUT_DEFS_N1ST = 1,
+        /// `input.json#/$defs/map`
+        INPUT_DEFS_MAP = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("contract", SchemaId(3)), ("default", SchemaId(10)), ("digit", SchemaId(21)), ("error", SchemaId(14)), ("from", SchemaId(11)), ("input", SchemaId(18)), ("inputStockLot", SchemaId(19)), ("key", SchemaId(7)), ("kind", SchemaId(4)), ("map", SchemaId(22)), ("option", SchemaId(1)), ("path", SchemaId(5)), ("read", SchemaId(8)), ("serialize", SchemaId(9)), ("stockLot", SchemaId(17)), ("stock_lot", SchemaId(16)), ("string", SchemaId(2)), ("tag", SchemaId(6)), ("undeclared", SchemaId(13)), ("validator", SchemaId(12)), ("violations", SchemaId(15))])] },
-        Schema { resource: 0, location: "/properties/option", keywords: &[Keyword::Ref(SchemaId(23))] },
-        Schema { resource: 0, location: "/properties/string", keywords: &[Keyword::Ref(SchemaId(24))] },
-        Schema { resource: 0, location: "/properties/contract", keywords: &[Keyword::Ref(SchemaId(25))] },
-        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Ref(SchemaId(27))] },
-        Schema { resource: 0, location: "/properties/path", keywords: &[Keyword::Ref(SchemaId(28))] },
-        Schema { resource: 0, location: "/properties/tag", keywords: &[Keyword::Ref(SchemaId(29))] },
-        Schema { resource: 0, location: "/properties/key", keywords: &[Keyword::Ref(SchemaId(36))] },
-        Schema { resource: 0, location: "/properties/read", keywords: &[Keyword::Ref(SchemaId(37))] },
-        Schema { resource: 0, location: "/properties/serialize", keywords: &[Keyword::Ref(SchemaId(38))] },
-        Schema { resource: 0, location: "/properties/default", keywords: &[Keyword::Ref(SchemaId(40))] },
-        Schema { resource: 0, location: "/properties/from", keywords: &[Keyword::Ref(SchemaId(41))] },
-        Schema { resource: 0, location: "/properties/validator", keywords: &[Keyword::Ref(SchemaId(43))] },
-        Schema { resource: 0, location: "/properties/undeclared", keywords: &[Keyword::Ref(SchemaId(45))] },
-        Schema { resource: 0, location: "/properties/error", keywords: &[Keyword::Ref(SchemaId(47))] },
-        Schema { resource: 0, location: "/properties/violations", keywords: &[Keyword::Ref(SchemaId(49))] },
-        Schema { resource: 0, location: "/properties/stock_lot", keywords: &[Keyword::Ref(SchemaId(50))] },
-        Schema { resource: 0, location: "/properties/stockLot", keywords: &[Keyword::Ref(SchemaId(51))] },
-        Schema { resource: 0, location: "/properties/input", keywords: &[Keyword::Ref(SchemaId(52))] },
-        Schema { resource: 0, location: "/properties/inputStockLot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(20))])] },
-        Schema { resource: 0, location: "/properties/inputStockLot/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/digit", keywords: &[Keyword::Ref(SchemaId(53))] },
-        Schema { resource: 0, location: "/properties/map", keywords: &[Keyword::Ref(SchemaId(54))] },
-        Schema { resource: 0, location: "/$defs/option", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/string", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
-        Schema { resource: 0, location: "/$defs/contract", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("json", SchemaId(26))])] },
-        Schema { resource: 0, location: "/$defs/contract/properties/json", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
-        Schema { resource: 0, location: "/$defs/path", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/tag", keywords: &[Keyword::OneOf(&[SchemaId(30), SchemaId(34)], Some(&Choice { tag: "tag", branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/tag/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("rest", SchemaId(32)), ("tag", SchemaId(31)), ("value", SchemaId(33))])] },
-        Schema { resource: 0, location: "/$defs/tag/oneOf/0/properties/tag", keywords: &[Keyword::Const(Literal::String("x"))] },
-        Schema { resource: 0, location: "/$defs/tag/oneOf/0/properties/rest", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/tag/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/$defs/tag/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("tag", SchemaId(35))])] },
-        Schema { resource: 0, location: "/$defs/tag/oneOf/1/properties/tag", keywords: &[Keyword::Const(Literal::String("y"))] },
-        Schema { resource: 0, location: "/$defs/key", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/read", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/$defs/serialize", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("serializer", SchemaId(39))])] },
-        Schema { resource: 0, location: "/$defs/serialize/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/default", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/$defs/from", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(42), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/from/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/validator", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(44))])] },
-        Schema { resource: 0, location: "/$defs/validator/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/undeclared", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(46))])] },
-        Schema { resource: 0, location: "/$defs/undeclared/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("error", SchemaId(48))])] },
-        Schema { resource: 0, location: "/$defs/error/properties/error", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/violations", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/stock_lot", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/stockLot", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/input", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/1st", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(55), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/$defs/map/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[SchemaId(29), SchemaId(30)])] },
-        Schema { resource: 0, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[SchemaId(29), SchemaId(34)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("contract", INPUT.plus(3)), ("default", INPUT.plus(10)), ("digit", INPUT.plus(21)), ("error", INPUT.plus(14)), ("from", INPUT.plus(11)), ("input", INPUT.plus(18)), ("inputStockLot", INPUT.plus(19)), ("key", INPUT.plus(7)), ("kind", INPUT.plus(4)), ("map", INPUT.plus(22)), ("option", INPUT.plus(1)), ("path", INPUT.plus(5)), ("read", INPUT.plus(8)), ("serialize", INPUT.plus(9)), ("stockLot", INPUT.plus(17)), ("stock_lot", INPUT.plus(16)), ("string", INPUT.plus(2)), ("tag", INPUT.plus(6)), ("undeclared", INPUT.plus(13)), ("validator", INPUT.plus(12)), ("violations", INPUT.plus(15))])] },
+        Schema { resource: IN_INPUT, location: "/properties/option", keywords: &[Keyword::Ref(INPUT_DEFS_OPTION)] },
+        Schema { resource: IN_INPUT, location: "/properties/string", keywords: &[Keyword::Ref(INPUT_DEFS_STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/contract", keywords: &[Keyword::Ref(INPUT_DEFS_CONTRACT)] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Ref(INPUT_DEFS_KIND)] },
+        Schema { resource: IN_INPUT, location: "/properties/path", keywords: &[Keyword::Ref(INPUT_DEFS_PATH)] },
+        Schema { resource: IN_INPUT, location: "/properties/tag", keywords: &[Keyword::Ref(INPUT_DEFS_TAG)] },
+        Schema { resource: IN_INPUT, location: "/properties/key", keywords: &[Keyword::Ref(INPUT_DEFS_KEY)] },
+        Schema { resource: IN_INPUT, location: "/properties/read", keywords: &[Keyword::Ref(INPUT_DEFS_READ)] },
+        Schema { resource: IN_INPUT, location: "/properties/serialize", keywords: &[Keyword::Ref(INPUT_DEFS_SERIALIZE)] },
+        Schema { resource: IN_INPUT, location: "/properties/default", keywords: &[Keyword::Ref(INPUT_DEFS_DEFAULT)] },
+        Schema { resource: IN_INPUT, location: "/properties/from", keywords: &[Keyword::Ref(INPUT_DEFS_FROM)] },
+        Schema { resource: IN_INPUT, location: "/properties/validator", keywords: &[Keyword::Ref(INPUT_DEFS_VALIDATOR)] },
+        Schema { resource: IN_INPUT, location: "/properties/undeclared", keywords: &[Keyword::Ref(INPUT_DEFS_UNDECLARED)] },
+        Schema { resource: IN_INPUT, location: "/properties/error", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
+        Schema { resource: IN_INPUT, location: "/properties/violations", keywords: &[Keyword::Ref(INPUT_DEFS_VIOLATIONS)] },
+        Schema { resource: IN_INPUT, location: "/properties/stock_lot", keywords: &[Keyword::Ref(INPUT_DEFS_STOCK_LOT2)] },
+        Schema { resource: IN_INPUT, location: "/properties/stockLot", keywords: &[Keyword::Ref(INPUT_DEFS_STOCK_LOT)] },
+        Schema { resource: IN_INPUT, location: "/properties/input", keywords: &[Keyword::Ref(INPUT_DEFS_INPUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/inputStockLot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(20))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inputStockLot/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/digit", keywords: &[Keyword::Ref(INPUT_DEFS_N1ST)] },
+        Schema { resource: IN_INPUT, location: "/properties/map", keywords: &[Keyword::Ref(INPUT_DEFS_MAP)] },
+        // INPUT_DEFS_OPTION
+        Schema { resource: IN_INPUT, location: "/$defs/option", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // INPUT_DEFS_STRING
+        Schema { resource: IN_INPUT, location: "/$defs/string", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        // INPUT_DEFS_CONTRACT
+        Schema { resource: IN_INPUT, location: "/$defs/contract", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("json", INPUT_DEFS_CONTRACT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/contract/properties/json", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_KIND
+        Schema { resource: IN_INPUT, location: "/$defs/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
+        // INPUT_DEFS_PATH
+        Schema { resource: IN_INPUT, location: "/$defs/path", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_TAG
+        Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::OneOf(&[INPUT_DEFS_TAG.plus(1), INPUT_DEFS_TAG.plus(5)], Some(&Choice { tag: "tag", branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("rest", INPUT_DEFS_TAG.plus(3)), ("tag", INPUT_DEFS_TAG.plus(2)), ("value", INPUT_DEFS_TAG.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/tag", keywords: &[Keyword::Const(Literal::String("x"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/rest", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("tag", INPUT_DEFS_TAG.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/1/properties/tag", keywords: &[Keyword::Const(Literal::String("y"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TAG, INPUT_DEFS_TAG.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TAG, INPUT_DEFS_TAG.plus(5)])] },
+        // INPUT_DEFS_KEY
+        Schema { resource: IN_INPUT, location: "/$defs/key", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_READ
+        Schema { resource: IN_INPUT, location: "/$defs/read", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // INPUT_DEFS_SERIALIZE
+        Schema { resource: IN_INPUT, location: "/$defs/serialize", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("serializer", INPUT_DEFS_SERIALIZE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/serialize/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_DEFAULT
+        Schema { resource: IN_INPUT, location: "/$defs/default", keywords: &[Keyword::Type(Types::NUMBER)] },
+        // INPUT_DEFS_FROM
+        Schema { resource: IN_INPUT, location: "/$defs/from", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_FROM.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/from/items", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_VALIDATOR
+        Schema { resource: IN_INPUT, location: "/$defs/validator", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_VALIDATOR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/validator/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_UNDECLARED
+        Schema { resource: IN_INPUT, location: "/$defs/undeclared", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_UNDECLARED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/undeclared/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_ERROR
+        Schema { resource: IN_INPUT, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("error", INPUT_DEFS_ERROR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/error/properties/error", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_VIOLATIONS
+        Schema { resource: IN_INPUT, location: "/$defs/violations", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        // INPUT_DEFS_STOCK_LOT2
+        Schema { resource: IN_INPUT, location: "/$defs/stock_lot", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_STOCK_LOT
+        Schema { resource: IN_INPUT, location: "/$defs/stockLot", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_INPUT
+        Schema { resource: IN_INPUT, location: "/$defs/input", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_N1ST
+        Schema { resource: IN_INPUT, location: "/$defs/1st", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_MAP
+        Schema { resource: IN_INPUT, location: "/$defs/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT_DEFS_MAP.plus(1), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/$defs/map/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 67707b30f97839bc
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,25 +8,34 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("sealed", SchemaId(1)), ("short", SchemaId(3))]), Keyword::PropertyNames(SchemaId(6))] },
-        Schema { resource: 0, location: "/properties/sealed", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PropertyNames(SchemaId(2))] },
-        Schema { resource: 0, location: "/properties/sealed/propertyNames", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::AnyOf(&[SchemaId(4), SchemaId(5)], None)] },
-        Schema { resource: 0, location: "/properties/short/anyOf/0", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/short/anyOf/1", keywords: &[Keyword::MaxLength(2)] },
-        Schema { resource: 0, location: "/propertyNames", keywords: &[Keyword::AnyOf(&[SchemaId(7), SchemaId(8)], None)] },
-        Schema { resource: 0, location: "/propertyNames/anyOf/0", keywords: &[Keyword::MaxLength(6)] },
-        Schema { resource: 0, location: "/propertyNames/anyOf/1", keywords: &[Keyword::False] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("sealed", INPUT.plus(1)), ("short", INPUT.plus(3))]), Keyword::PropertyNames(INPUT.plus(6))] },
+        Schema { resource: IN_INPUT, location: "/properties/sealed", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PropertyNames(INPUT.plus(2))] },
+        Schema { resource: IN_INPUT, location: "/properties/sealed/propertyNames", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::AnyOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/short/anyOf/0", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/short/anyOf/1", keywords: &[Keyword::MaxLength(2)] },
+        Schema { resource: IN_INPUT, location: "/propertyNames", keywords: &[Keyword::AnyOf(&[INPUT.plus(7), INPUT.plus(8)], None)] },
+        Schema { resource: IN_INPUT, location: "/propertyNames/anyOf/0", keywords: &[Keyword::MaxLength(6)] },
+        Schema { resource: IN_INPUT, location: "/propertyNames/anyOf/1", keywords: &[Keyword::False] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

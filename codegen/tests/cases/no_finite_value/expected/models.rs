@@ -17,10 +17,10 @@ pub struct Floor(pub Json);
 ::contract_runtime::wrapper!(Floor, Json, members);
 
 impl Contract for Floor {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_FLOOR);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(10).is_valid(&self.0)
+        schemas::validator(schemas::INPUT_DEFS_FLOOR).is_valid(&self.0)
     }
 }
 
@@ -51,7 +51,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.chain.as_ref().is_none_or(|value| value.is_valid())
@@ -71,10 +71,10 @@ pub struct Link(pub Json);
 ::contract_runtime::wrapper!(Link, Json, members);
 
 impl Contract for Link {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(5).is_valid(&self.0)
+        schemas::validator(schemas::INPUT_DEFS_LINK).is_valid(&self.0)
     }
 }
 
@@ -89,10 +89,10 @@ pub struct List(pub Json);
 ::contract_runtime::wrapper!(List, Json, members);
 
 impl Contract for List {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LIST);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(12).is_valid(&self.0)
+        schemas::validator(schemas::INPUT_DEFS_LIST).is_valid(&self.0)
     }
 }
 
@@ -105,9 +105,9 @@ pub struct Tower(pub Json);
 ::contract_runtime::wrapper!(Tower, Json, members);
 
 impl Contract for Tower {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TOWER);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(8).is_valid(&self.0)
+        schemas::validator(schemas::INPUT_DEFS_TOWER).is_valid(&self.0)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 49c7537f05a53c26
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

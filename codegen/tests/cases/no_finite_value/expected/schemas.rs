@@ -8,30 +8,51 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+        /// `input.json#/$defs/link`
+        INPUT_DEFS_LINK = 3,
+        /// `input.json#/$defs/tower`
+        INPUT_DEFS_TOWER = 2,
+        /// `input.json#/$defs/floor`
+        INPUT_DEFS_FLOOR = 2,
+        /// `input.json#/$defs/list`
+        INPUT_DEFS_LIST = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("chain", SchemaId(1)), ("list", SchemaId(3)), ("name", SchemaId(4)), ("tower", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/chain", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/properties/tower", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/$defs/link", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["next"]), Keyword::Properties(&[("name", SchemaId(7)), ("next", SchemaId(6))])] },
-        Schema { resource: 0, location: "/$defs/link/properties/next", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/$defs/link/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/tower", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["floor"]), Keyword::Properties(&[("floor", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/tower/properties/floor", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/floor", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tower"]), Keyword::Properties(&[("tower", SchemaId(11))])] },
-        Schema { resource: 0, location: "/$defs/floor/properties/tower", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/$defs/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: SchemaId(13), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/list/items", keywords: &[Keyword::Ref(SchemaId(12))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("chain", INPUT.plus(1)), ("list", INPUT.plus(3)), ("name", INPUT.plus(4)), ("tower", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/chain", keywords: &[Keyword::Ref(INPUT_DEFS_LINK)] },
+        Schema { resource: IN_INPUT, location: "/properties/tower", keywords: &[Keyword::Ref(INPUT_DEFS_TOWER)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Ref(INPUT_DEFS_LIST)] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        // INPUT_DEFS_LINK
+        Schema { resource: IN_INPUT, location: "/$defs/link", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["next"]), Keyword::Properties(&[("name", INPUT_DEFS_LINK.plus(2)), ("next", INPUT_DEFS_LINK.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_TOWER
+        Schema { resource: IN_INPUT, location: "/$defs/tower", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["floor"]), Keyword::Properties(&[("floor", INPUT_DEFS_TOWER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tower/properties/floor", keywords: &[Keyword::Ref(INPUT_DEFS_FLOOR)] },
+        // INPUT_DEFS_FLOOR
+        Schema { resource: IN_INPUT, location: "/$defs/floor", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tower"]), Keyword::Properties(&[("tower", INPUT_DEFS_FLOOR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/floor/properties/tower", keywords: &[Keyword::Ref(INPUT_DEFS_TOWER)] },
+        // INPUT_DEFS_LIST
+        Schema { resource: IN_INPUT, location: "/$defs/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_DEFS_LIST.plus(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/list/items", keywords: &[Keyword::Ref(INPUT_DEFS_LIST)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

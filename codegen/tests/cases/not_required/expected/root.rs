@@ -7,5 +7,8 @@
 //! * `input.json` sha256 53735f013b599652
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -37,23 +37,28 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.word.as_ref().is_none_or(|value| !matches!(value.as_str(), "bad" | "worse"))
             && self
                 .number
                 .as_ref()
-                .is_none_or(|value| schemas::validator(3).is_valid(value))
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                })
             && self.short.as_ref().is_none_or(|value| !char_count_at_least(value, 3))
             && self
                 .list
                 .as_ref()
-                .is_none_or(|value| !contract::holds(value, schemas::validator(9)))
+                .is_none_or(|value| {
+                    !contract::holds(value, schemas::validator(schemas::INPUT.plus(9)))
+                })
             && self
                 .nothing
                 .as_ref()
-                .is_none_or(|value| schemas::validator(11).is_valid(value))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 5329a41bc8d2c429
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,29 +9,38 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 13,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", SchemaId(7)), ("nothing", SchemaId(11)), ("number", SchemaId(3)), ("short", SchemaId(5)), ("word", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/word", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(SchemaId(2))] },
-        Schema { resource: 0, location: "/properties/word/not", keywords: &[Keyword::Enum(&[Literal::String("bad"), Literal::String("worse")])] },
-        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Not(SchemaId(4))] },
-        Schema { resource: 0, location: "/properties/number/not", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(SchemaId(6))] },
-        Schema { resource: 0, location: "/properties/short/not", keywords: &[Keyword::MinLength(3)] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(8), from: 0 }, Keyword::Not(SchemaId(9))] },
-        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/list/not", keywords: &[Keyword::Contains { schema: SchemaId(10), min: None, max: None }] },
-        Schema { resource: 0, location: "/properties/list/not/contains", keywords: &[Keyword::Const(Literal::Number(Number::int(0)))] },
-        Schema { resource: 0, location: "/properties/nothing", keywords: &[Keyword::Not(SchemaId(12))] },
-        Schema { resource: 0, location: "/properties/nothing/not", keywords: &[] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(7)), ("nothing", INPUT.plus(11)), ("number", INPUT.plus(3)), ("short", INPUT.plus(5)), ("word", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/word", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(INPUT.plus(2))] },
+        Schema { resource: IN_INPUT, location: "/properties/word/not", keywords: &[Keyword::Enum(&[Literal::String("bad"), Literal::String("worse")])] },
+        Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Not(INPUT.plus(4))] },
+        Schema { resource: IN_INPUT, location: "/properties/number/not", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(INPUT.plus(6))] },
+        Schema { resource: IN_INPUT, location: "/properties/short/not", keywords: &[Keyword::MinLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(8), from: 0 }, Keyword::Not(INPUT.plus(9))] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/list/not", keywords: &[Keyword::Contains { schema: INPUT.plus(10), min: None, max: None }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/not/contains", keywords: &[Keyword::Const(Literal::Number(Number::int(0)))] },
+        Schema { resource: IN_INPUT, location: "/properties/nothing", keywords: &[Keyword::Not(INPUT.plus(12))] },
+        Schema { resource: IN_INPUT, location: "/properties/nothing/not", keywords: &[] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

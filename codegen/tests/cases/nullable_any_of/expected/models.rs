@@ -28,7 +28,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -68,7 +68,7 @@ pub struct InputFilesValue {
 }
 
 impl Contract for InputFilesValue {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         (self.content.is_some() || self.filename.is_some())

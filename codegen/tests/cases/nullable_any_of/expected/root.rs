@@ -7,5 +7,8 @@
 //! * `input.json` sha256 5e7eb189fe268bd2
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

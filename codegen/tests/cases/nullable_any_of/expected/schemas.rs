@@ -8,23 +8,32 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("files", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/files", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(2), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/files/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Properties(&[("content", SchemaId(3)), ("filename", SchemaId(4))]), Keyword::AnyOf(&[SchemaId(5), SchemaId(6)], None)] },
-        Schema { resource: 0, location: "/properties/files/additionalProperties/properties/content", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/files/additionalProperties/properties/filename", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
-        Schema { resource: 0, location: "/properties/files/additionalProperties/anyOf/0", keywords: &[Keyword::Required(&["content"])] },
-        Schema { resource: 0, location: "/properties/files/additionalProperties/anyOf/1", keywords: &[Keyword::Required(&["filename"])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("files", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/files", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(2), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Properties(&[("content", INPUT.plus(3)), ("filename", INPUT.plus(4))]), Keyword::AnyOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/properties/content", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/properties/filename", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/anyOf/0", keywords: &[Keyword::Required(&["content"])] },
+        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/anyOf/1", keywords: &[Keyword::Required(&["filename"])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -37,7 +37,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.any.as_ref().is_none_or(|value| value.is_integer())
@@ -62,7 +62,7 @@ pub struct Serial(pub(super) Number);
 ::contract_runtime::number_newtype!(Serial);
 
 impl Contract for Serial {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SERIAL);
 
     fn is_valid(&self) -> bool {
         self.0.is_integer() && self.0 > Number::int(9223372036854775807)

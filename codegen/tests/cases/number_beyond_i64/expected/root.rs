@@ -7,5 +7,8 @@
 //! * `input.json` sha256 0a4f046d6e90526c
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

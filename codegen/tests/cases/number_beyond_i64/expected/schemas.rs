@@ -8,22 +8,34 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+        /// `input.json#/$defs/serial`
+        INPUT_DEFS_SERIAL = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", SchemaId(1)), ("least", SchemaId(2)), ("named", SchemaId(4)), ("small", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/any", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/properties/small", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(9))] },
-        Schema { resource: 0, location: "/properties/named", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/$defs/serial", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(9223372036854775807))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(1)), ("least", INPUT.plus(2)), ("named", INPUT.plus(4)), ("small", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/properties/small", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(9))] },
+        Schema { resource: IN_INPUT, location: "/properties/named", keywords: &[Keyword::Ref(INPUT_DEFS_SERIAL)] },
+        // INPUT_DEFS_SERIAL
+        Schema { resource: IN_INPUT, location: "/$defs/serial", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(9223372036854775807))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

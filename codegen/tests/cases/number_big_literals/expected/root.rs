@@ -7,5 +7,8 @@
 //! * `input.json` sha256 2c7b7c62fbd60242
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

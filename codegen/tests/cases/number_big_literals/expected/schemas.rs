@@ -9,21 +9,30 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("edge", SchemaId(1)), ("few", SchemaId(3)), ("one", SchemaId(2)), ("unit", SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/edge", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::literal("-1e400")), Keyword::Maximum(Number::literal("123456789012345678901234567890.5"))] },
-        Schema { resource: 0, location: "/properties/one", keywords: &[Keyword::Const(Literal::Number(Number::literal("100000000000000000000")))] },
-        Schema { resource: 0, location: "/properties/few", keywords: &[Keyword::Enum(&[Literal::Number(Number::literal("1e100")), Literal::Number(Number::decimal(1, 1)), Literal::Number(Number::int(0))])] },
-        Schema { resource: 0, location: "/properties/unit", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Const(Literal::Number(Number::decimal(100, 1)))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("edge", INPUT.plus(1)), ("few", INPUT.plus(3)), ("one", INPUT.plus(2)), ("unit", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/edge", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::literal("-1e400")), Keyword::Maximum(Number::literal("123456789012345678901234567890.5"))] },
+        Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Const(Literal::Number(Number::literal("100000000000000000000")))] },
+        Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Enum(&[Literal::Number(Number::literal("1e100")), Literal::Number(Number::decimal(1, 1)), Literal::Number(Number::int(0))])] },
+        Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Const(Literal::Number(Number::decimal(100, 1)))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -27,7 +27,7 @@ impl Byte {
 ::contract_runtime::int_newtype!(Byte, i64);
 
 impl Contract for Byte {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_BYTE);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 255
@@ -53,7 +53,7 @@ impl Digit {
 ::contract_runtime::int_newtype!(Digit, i64);
 
 impl Contract for Digit {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_DIGIT);
 
     fn is_valid(&self) -> bool {
         self.0 >= -5 && self.0 >= 0 && self.0 <= 9
@@ -115,7 +115,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self

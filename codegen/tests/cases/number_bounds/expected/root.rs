@@ -7,5 +7,8 @@
 //! * `input.json` sha256 2098d24e8173d105
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,28 +8,43 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 10,
+        /// `input.json#/$defs/byte`
+        INPUT_DEFS_BYTE = 1,
+        /// `input.json#/$defs/digit`
+        INPUT_DEFS_DIGIT = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("below", SchemaId(7)), ("byte", SchemaId(9)), ("closed", SchemaId(2)), ("count", SchemaId(3)), ("exponent", SchemaId(6)), ("fraction", SchemaId(4)), ("huge", SchemaId(8)), ("open", SchemaId(1)), ("unsigned", SchemaId(5))])] },
-        Schema { resource: 0, location: "/properties/open", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(1))] },
-        Schema { resource: 0, location: "/properties/closed", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(1, 1)), Keyword::Maximum(Number::decimal(3, 1))] },
-        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(10))] },
-        Schema { resource: 0, location: "/properties/fraction", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-15, 1)), Keyword::Maximum(Number::decimal(15, 1))] },
-        Schema { resource: 0, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("18446744073709551615"))] },
-        Schema { resource: 0, location: "/properties/exponent", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1.25e1")), Keyword::ExclusiveMaximum(Number::literal("205e-1"))] },
-        Schema { resource: 0, location: "/properties/below", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("-9e18")), Keyword::ExclusiveMaximum(Number::literal("-1e-9"))] },
-        Schema { resource: 0, location: "/properties/huge", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
-        Schema { resource: 0, location: "/properties/byte", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byte", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(255))] },
-        Schema { resource: 0, location: "/$defs/digit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-55, 1)), Keyword::ExclusiveMinimum(Number::int(-1)), Keyword::ExclusiveMaximum(Number::decimal(95, 1))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("below", INPUT.plus(7)), ("byte", INPUT.plus(9)), ("closed", INPUT.plus(2)), ("count", INPUT.plus(3)), ("exponent", INPUT.plus(6)), ("fraction", INPUT.plus(4)), ("huge", INPUT.plus(8)), ("open", INPUT.plus(1)), ("unsigned", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/properties/open", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/properties/closed", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(1, 1)), Keyword::Maximum(Number::decimal(3, 1))] },
+        Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(10))] },
+        Schema { resource: IN_INPUT, location: "/properties/fraction", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-15, 1)), Keyword::Maximum(Number::decimal(15, 1))] },
+        Schema { resource: IN_INPUT, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("18446744073709551615"))] },
+        Schema { resource: IN_INPUT, location: "/properties/exponent", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1.25e1")), Keyword::ExclusiveMaximum(Number::literal("205e-1"))] },
+        Schema { resource: IN_INPUT, location: "/properties/below", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("-9e18")), Keyword::ExclusiveMaximum(Number::literal("-1e-9"))] },
+        Schema { resource: IN_INPUT, location: "/properties/huge", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
+        Schema { resource: IN_INPUT, location: "/properties/byte", keywords: &[Keyword::Ref(INPUT_DEFS_BYTE)] },
+        // INPUT_DEFS_BYTE
+        Schema { resource: IN_INPUT, location: "/$defs/byte", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(255))] },
+        // INPUT_DEFS_DIGIT
+        Schema { resource: IN_INPUT, location: "/$defs/digit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::decimal(-55, 1)), Keyword::ExclusiveMinimum(Number::int(-1)), Keyword::ExclusiveMaximum(Number::decimal(95, 1))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 3208022f490ee5f7
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,22 +8,31 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 6,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("big", SchemaId(5)), ("half", SchemaId(4)), ("price", SchemaId(1)), ("step", SchemaId(3)), ("tenth", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/price", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::MultipleOf(Number::decimal(1, 2))] },
-        Schema { resource: 0, location: "/properties/tenth", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(1, 1))] },
-        Schema { resource: 0, location: "/properties/step", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::int(3))] },
-        Schema { resource: 0, location: "/properties/half", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::decimal(25, 1))] },
-        Schema { resource: 0, location: "/properties/big", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::literal("1e-10"))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("big", INPUT.plus(5)), ("half", INPUT.plus(4)), ("price", INPUT.plus(1)), ("step", INPUT.plus(3)), ("tenth", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/price", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::MultipleOf(Number::decimal(1, 2))] },
+        Schema { resource: IN_INPUT, location: "/properties/tenth", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(1, 1))] },
+        Schema { resource: IN_INPUT, location: "/properties/step", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::int(3))] },
+        Schema { resource: IN_INPUT, location: "/properties/half", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::decimal(25, 1))] },
+        Schema { resource: IN_INPUT, location: "/properties/big", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::literal("1e-10"))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 a658bbfa86ce68ac
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

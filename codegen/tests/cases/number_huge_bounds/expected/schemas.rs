@@ -8,21 +8,30 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("least", SchemaId(1)), ("most", SchemaId(3)), ("unsigned", SchemaId(2)), ("word", SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
-        Schema { resource: 0, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("1e19"))] },
-        Schema { resource: 0, location: "/properties/most", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMaximum(Number::literal("-1e19"))] },
-        Schema { resource: 0, location: "/properties/word", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("least", INPUT.plus(1)), ("most", INPUT.plus(3)), ("unsigned", INPUT.plus(2)), ("word", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
+        Schema { resource: IN_INPUT, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("1e19"))] },
+        Schema { resource: IN_INPUT, location: "/properties/most", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMaximum(Number::literal("-1e19"))] },
+        Schema { resource: IN_INPUT, location: "/properties/word", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -35,7 +35,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.count.as_ref().is_none_or(|value| *value <= 100)
@@ -60,4 +60,4 @@ impl Contract for Input {
 
 ::contract_runtime::variants! { InputKind { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(InputKind = schemas::validator(4));
+::contract_runtime::contract!(InputKind = schemas::validator(schemas::INPUT.plus(4)));

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 6c7d82ed22a4d4b7
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

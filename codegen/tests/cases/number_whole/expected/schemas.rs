@@ -9,22 +9,31 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 6,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", SchemaId(1)), ("kind", SchemaId(4)), ("list", SchemaId(2)), ("tag", SchemaId(5))])] },
-        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(3), from: 0 }] },
-        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
-        Schema { resource: 0, location: "/properties/tag", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(1)), ("kind", INPUT.plus(4)), ("list", INPUT.plus(2)), ("tag", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
+        Schema { resource: IN_INPUT, location: "/properties/tag", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

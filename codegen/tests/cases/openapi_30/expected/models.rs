@@ -51,7 +51,9 @@ pub struct Berth {
 }
 
 impl Contract for Berth {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH,
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1
@@ -93,7 +95,9 @@ pub struct BerthShip {
 ::contract_runtime::object! { BerthShip { required { name = "name" } extra undeclared } }
 
 impl Contract for BerthShip {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(4),
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
@@ -111,7 +115,9 @@ impl Contract for BerthShip {
 }
 
 impl Contract for BerthState {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -132,7 +138,9 @@ pub struct Problem {
 ::contract_runtime::object! { Problem { required { type_ = "type" } extra undeclared } }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_PROBLEM,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -6,6 +6,7 @@ use ::contract_runtime::operation::{
     Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -24,7 +25,9 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "berth",
                 shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(super::schemas::validator(0)),
+                validator: Some(
+                    schemas::validator(schemas::OPENAPI_PATHS_BERTHS_BERTH_GET),
+                ),
                 ..Parameter::PATH
             },
         ],
@@ -38,7 +41,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(1)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_BERTHS_BERTH_GET.plus(1),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -50,7 +57,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(2)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::OPENAPI_PATHS_BERTHS_BERTH_GET.plus(2),
+                            ),
+                        ),
                     },
                 ],
             },

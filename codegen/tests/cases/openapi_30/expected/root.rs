@@ -14,6 +14,8 @@ pub mod client;
 
 pub mod models;
 pub mod operations;
+
+#[doc(hidden)]
 pub mod schemas;
 
 #[cfg(feature = "server")]

@@ -9,30 +9,45 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_OPENAPI {
+        /// `openapi.yaml#/paths/~1berths~1{berth}/get`
+        OPENAPI_PATHS_BERTHS_BERTH_GET = 3,
+        /// `openapi.yaml#/components/schemas/Berth`
+        OPENAPI_SCHEMAS_BERTH = 9,
+        /// `openapi.yaml#/components/schemas/Problem`
+        OPENAPI_SCHEMAS_PROBLEM = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/paths/~1berths~1{berth}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
-        Schema { resource: 0, location: "/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 0, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "ship"]), Keyword::Properties(&[("depth", SchemaId(5)), ("id", SchemaId(4)), ("image", SchemaId(11)), ("next", SchemaId(10)), ("ship", SchemaId(7)), ("state", SchemaId(9)), ("width", SchemaId(6))])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/depth", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::decimal(305, 1))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/width", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(8))])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/ship/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/state", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("FREE"), Literal::String("TAKEN"), Literal::Null])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/image", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", SchemaId(13))])] },
-        Schema { resource: 0, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_PATHS_BERTHS_BERTH_GET
+        Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BERTH)] },
+        Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_PROBLEM)] },
+        // OPENAPI_SCHEMAS_BERTH
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "ship"]), Keyword::Properties(&[("depth", OPENAPI_SCHEMAS_BERTH.plus(2)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("image", OPENAPI_SCHEMAS_BERTH.plus(8)), ("next", OPENAPI_SCHEMAS_BERTH.plus(7)), ("ship", OPENAPI_SCHEMAS_BERTH.plus(4)), ("state", OPENAPI_SCHEMAS_BERTH.plus(6)), ("width", OPENAPI_SCHEMAS_BERTH.plus(3))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/depth", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::decimal(305, 1))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/width", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["name"]), Keyword::Properties(&[("name", OPENAPI_SCHEMAS_BERTH.plus(5))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/state", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("FREE"), Literal::String("TAKEN"), Literal::Null])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BERTH)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/image", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_SCHEMAS_PROBLEM
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", OPENAPI_SCHEMAS_PROBLEM.plus(1))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_OPENAPI
         Resource { uri: "file:///openapi.yaml", dynamic_anchors: &[] },
     ],
 };

@@ -51,7 +51,9 @@ pub struct Berth {
 }
 
 impl Contract for Berth {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH,
+    );
 
     fn is_valid(&self) -> bool {
         (match &self.next {
@@ -94,7 +96,8 @@ impl Contract for Berth {
                             BerthLoad::Bulk(value) => value.is_valid(),
                             BerthLoad::Boxes(value) => value.is_valid(),
                             BerthLoad::Unknown(value) => {
-                                schemas::validator(11).is_valid(value)
+                                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(11))
+                                    .is_valid(value)
                             }
                         }
                     }
@@ -139,7 +142,9 @@ impl Contract for Berth {
 }
 
 impl Contract for BerthCargo {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(8),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -173,13 +178,18 @@ impl Contract for BerthCargo {
 }
 
 impl Contract for BerthLoad {
-    const VALIDATOR: Validator = schemas::validator(41);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(27),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(41).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(27))
+                    .is_valid(value)
+            }
         }
     }
 }
@@ -195,7 +205,9 @@ impl Contract for BerthLoad {
 }
 
 impl Contract for BerthState {
-    const VALIDATOR: Validator = schemas::validator(14);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(14),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -224,7 +236,9 @@ pub struct Boxes {
 }
 
 impl Contract for Boxes {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BOXES,
+    );
 
     fn is_valid(&self) -> bool {
         self.count >= 0 && is_apart(&self.extra, Self::DECLARED)
@@ -253,7 +267,9 @@ pub struct Bulk {
 }
 
 impl Contract for Bulk {
-    const VALIDATOR: Validator = schemas::validator(22);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_BULK,
+    );
 
     fn is_valid(&self) -> bool {
         self.tons >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
@@ -269,7 +285,9 @@ pub struct Maybe(pub Nullable<MaybeValue>);
 ::contract_runtime::wrapper!(Maybe, Nullable < MaybeValue >, nested);
 
 impl Contract for Maybe {
-    const VALIDATOR: Validator = schemas::validator(28);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_MAYBE,
+    );
 
     fn is_valid(&self) -> bool {
         match &self.0 {
@@ -278,7 +296,10 @@ impl Contract for Maybe {
                 match value {
                     MaybeValue::Bulk(value) => value.is_valid(),
                     MaybeValue::Boxes(value) => value.is_valid(),
-                    MaybeValue::Unknown(value) => schemas::validator(28).is_valid(value),
+                    MaybeValue::Unknown(value) => {
+                        schemas::validator(schemas::OPENAPI_SCHEMAS_MAYBE)
+                            .is_valid(value)
+                    }
                 }
             }
         }
@@ -309,13 +330,18 @@ impl Contract for Maybe {
 }
 
 impl Contract for MaybeValue {
-    const VALIDATOR: Validator = schemas::validator(42);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_MAYBE.plus(5),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(42).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::OPENAPI_SCHEMAS_MAYBE.plus(5))
+                    .is_valid(value)
+            }
         }
     }
 }
@@ -344,7 +370,9 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(19);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)

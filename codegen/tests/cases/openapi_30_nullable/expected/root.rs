@@ -7,5 +7,8 @@
 //! * `openapi.yaml` sha256 fff6efd929efca38
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -11,59 +11,80 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_OPENAPI {
+        /// `openapi.yaml#/components/schemas/Berth`
+        OPENAPI_SCHEMAS_BERTH = 28,
+        /// `openapi.yaml#/components/schemas/Ship`
+        OPENAPI_SCHEMAS_SHIP = 3,
+        /// `openapi.yaml#/components/schemas/Bulk`
+        OPENAPI_SCHEMAS_BULK = 3,
+        /// `openapi.yaml#/components/schemas/Boxes`
+        OPENAPI_SCHEMAS_BOXES = 3,
+        /// `openapi.yaml#/components/schemas/Maybe`
+        OPENAPI_SCHEMAS_MAYBE = 6,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "next"]), Keyword::Properties(&[("cargo", SchemaId(8)), ("guest", SchemaId(5)), ("id", SchemaId(1)), ("load", SchemaId(11)), ("named", SchemaId(18)), ("next", SchemaId(2)), ("owner", SchemaId(15)), ("ship", SchemaId(3)), ("state", SchemaId(14))])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::AnyOf(&[SchemaId(0), SchemaId(31)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AnyOf(&[SchemaId(32), SchemaId(33)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/ship/allOf/0", keywords: &[Keyword::Ref(SchemaId(19))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AnyOf(&[SchemaId(34), SchemaId(35)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/guest/allOf/0", keywords: &[Keyword::Ref(SchemaId(19))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/guest/allOf/1", keywords: &[Keyword::Required(&["flag"])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/cargo", keywords: &[Keyword::AnyOf(&[SchemaId(9), SchemaId(10), SchemaId(36)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/cargo/anyOf/0", keywords: &[Keyword::Ref(SchemaId(19))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/cargo/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AnyOf(&[SchemaId(37), SchemaId(38)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/load/oneOf/0", keywords: &[Keyword::Ref(SchemaId(22))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/load/oneOf/1", keywords: &[Keyword::Ref(SchemaId(25))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/state", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("FREE"), Literal::String("TAKEN"), Literal::Null])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/owner", keywords: &[Keyword::AnyOf(&[SchemaId(16), SchemaId(17)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/owner/anyOf/0", keywords: &[Keyword::Ref(SchemaId(19))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/owner/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/named", keywords: &[Keyword::Ref(SchemaId(28))] },
-        Schema { resource: 0, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("flag", SchemaId(21)), ("name", SchemaId(20))])] },
-        Schema { resource: 0, location: "/components/schemas/Ship/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: 0, location: "/components/schemas/Ship/properties/flag", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Bulk", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "tons"]), Keyword::Properties(&[("kind", SchemaId(23)), ("tons", SchemaId(24))])] },
-        Schema { resource: 0, location: "/components/schemas/Bulk/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("bulk")])] },
-        Schema { resource: 0, location: "/components/schemas/Bulk/properties/tons", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/components/schemas/Boxes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind"]), Keyword::Properties(&[("count", SchemaId(27)), ("kind", SchemaId(26))])] },
-        Schema { resource: 0, location: "/components/schemas/Boxes/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("boxes")])] },
-        Schema { resource: 0, location: "/components/schemas/Boxes/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/components/schemas/Maybe", keywords: &[Keyword::AnyOf(&[SchemaId(39), SchemaId(40)], None)] },
-        Schema { resource: 0, location: "/components/schemas/Maybe/oneOf/0", keywords: &[Keyword::Ref(SchemaId(22))] },
-        Schema { resource: 0, location: "/components/schemas/Maybe/oneOf/1", keywords: &[Keyword::Ref(SchemaId(25))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/next/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AllOf(&[SchemaId(4)])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/ship/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(7)])] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/guest/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/cargo/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::OneOf(&[SchemaId(12), SchemaId(13)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/load/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[SchemaId(29), SchemaId(30)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
-        Schema { resource: 0, location: "/components/schemas/Maybe/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(37)])] },
-        Schema { resource: 0, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[SchemaId(28), SchemaId(37)])] },
+        // OPENAPI_SCHEMAS_BERTH
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "next"]), Keyword::Properties(&[("cargo", OPENAPI_SCHEMAS_BERTH.plus(8)), ("guest", OPENAPI_SCHEMAS_BERTH.plus(5)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("load", OPENAPI_SCHEMAS_BERTH.plus(11)), ("named", OPENAPI_SCHEMAS_BERTH.plus(18)), ("next", OPENAPI_SCHEMAS_BERTH.plus(2)), ("owner", OPENAPI_SCHEMAS_BERTH.plus(15)), ("ship", OPENAPI_SCHEMAS_BERTH.plus(3)), ("state", OPENAPI_SCHEMAS_BERTH.plus(14))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH, OPENAPI_SCHEMAS_BERTH.plus(19)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(20), OPENAPI_SCHEMAS_BERTH.plus(21)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship/allOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(22), OPENAPI_SCHEMAS_BERTH.plus(23)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/allOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/allOf/1", keywords: &[Keyword::Required(&["flag"])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(9), OPENAPI_SCHEMAS_BERTH.plus(10), OPENAPI_SCHEMAS_BERTH.plus(24)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/anyOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(25), OPENAPI_SCHEMAS_BERTH.plus(26)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/oneOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BULK)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/oneOf/1", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BOXES)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/state", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("FREE"), Literal::String("TAKEN"), Literal::Null])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(16), OPENAPI_SCHEMAS_BERTH.plus(17)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner/anyOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/named", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_MAYBE)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next/nullable", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(4)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship/nullable", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(6), OPENAPI_SCHEMAS_BERTH.plus(7)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/nullable", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/nullable", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BERTH.plus(12), OPENAPI_SCHEMAS_BERTH.plus(13)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/nullable", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(11), OPENAPI_SCHEMAS_BERTH.plus(25)])] },
+        // OPENAPI_SCHEMAS_SHIP
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("flag", OPENAPI_SCHEMAS_SHIP.plus(2)), ("name", OPENAPI_SCHEMAS_SHIP.plus(1))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship/properties/flag", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_SCHEMAS_BULK
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "tons"]), Keyword::Properties(&[("kind", OPENAPI_SCHEMAS_BULK.plus(1)), ("tons", OPENAPI_SCHEMAS_BULK.plus(2))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("bulk")])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk/properties/tons", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        // OPENAPI_SCHEMAS_BOXES
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind"]), Keyword::Properties(&[("count", OPENAPI_SCHEMAS_BOXES.plus(2)), ("kind", OPENAPI_SCHEMAS_BOXES.plus(1))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("boxes")])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        // OPENAPI_SCHEMAS_MAYBE
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_MAYBE.plus(3), OPENAPI_SCHEMAS_MAYBE.plus(4)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/oneOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BULK)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/oneOf/1", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BOXES)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_MAYBE.plus(1), OPENAPI_SCHEMAS_MAYBE.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/nullable", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_MAYBE, OPENAPI_SCHEMAS_BERTH.plus(25)])] },
     ],
     resources: &[
+        // IN_OPENAPI
         Resource { uri: "file:///openapi.yaml", dynamic_anchors: &[] },
     ],
 };

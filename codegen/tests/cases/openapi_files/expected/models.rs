@@ -27,7 +27,7 @@ impl AB {
 ::contract_runtime::string_newtype!(AB);
 
 impl Contract for AB {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::TEXT_DEFS_A_B);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 8)
@@ -63,7 +63,7 @@ pub struct Hull {
 }
 
 impl Contract for Hull {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::HULL);
 
     fn is_valid(&self) -> bool {
         self.name.is_valid() && is_apart(&self.extra, Self::DECLARED)
@@ -89,7 +89,9 @@ impl Limit {
 ::contract_runtime::int_newtype!(Limit, i64);
 
 impl Contract for Limit {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_LIMIT,
+    );
 
     fn is_valid(&self) -> bool {
         self.0 >= 1 && self.0 <= 100
@@ -121,7 +123,7 @@ pub struct Page {
 }
 
 impl Contract for Page {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::PAGE);
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 2 && self.items.iter().all(|value| value.is_valid())
@@ -139,9 +141,9 @@ pub struct Text(pub Json);
 ::contract_runtime::wrapper!(Text, Json, members);
 
 impl Contract for Text {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::TEXT);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(5).is_valid(&self.0)
+        schemas::validator(schemas::TEXT).is_valid(&self.0)
     }
 }

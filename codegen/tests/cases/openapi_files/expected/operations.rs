@@ -6,6 +6,7 @@ use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -24,7 +25,7 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Integer(Some(3))),
-                validator: Some(super::schemas::validator(2)),
+                validator: Some(schemas::validator(schemas::HULLS_PATH_ITEMS_HULLS)),
                 ..Parameter::QUERY
             },
         ],
@@ -38,7 +39,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(3)),
+                        validator: Some(
+                            schemas::validator(schemas::HULLS_PATH_ITEMS_HULLS.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -64,7 +67,9 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(4)),
+                    validator: Some(
+                        schemas::validator(schemas::HULLS_PATH_ITEMS_HULLS.plus(2)),
+                    ),
                 },
             ],
         }),

@@ -5,9 +5,13 @@
 //! Inputs:
 //!
 //! * `openapi.yaml` sha256 db156a95836fdf21
+//!
 //! * `paths/hulls.yaml` sha256 0166ba7d7a551e5f
+//!
 //! * `schemas/common/text.json` sha256 cf6b94512692b0d9
+//!
 //! * `schemas/hull.yaml` sha256 db8b8672ccc07d5b
+//!
 //! * `schemas/page.schema.json` sha256 207a5335050f809d
 
 #[cfg(any(feature = "client", feature = "server"))]
@@ -18,6 +22,8 @@ pub mod client;
 
 pub mod models;
 pub mod operations;
+
+#[doc(hidden)]
 pub mod schemas;
 
 #[cfg(feature = "server")]

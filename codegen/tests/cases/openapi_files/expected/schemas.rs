@@ -8,34 +8,73 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_OPENAPI {
+        /// `openapi.yaml#/components/schemas/Page`
+        OPENAPI_SCHEMAS_PAGE = 1,
+        /// `openapi.yaml#/components/schemas/Limit`
+        OPENAPI_SCHEMAS_LIMIT = 1,
+    }
+    IN_HULLS {
+        /// `hulls.yaml#/components/pathItems/hulls`
+        HULLS_PATH_ITEMS_HULLS = 3,
+    }
+    IN_TEXT {
+        /// `text.json`
+        TEXT = 1,
+        /// `text.json#/$defs/a~1b~0%`
+        TEXT_DEFS_A_B = 1,
+    }
+    IN_HULL {
+        /// `hull.yaml`
+        HULL = 3,
+    }
+    IN_PAGE {
+        /// `page.schema.json`
+        PAGE = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/components/schemas/Page", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/components/schemas/Limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100)), Keyword::ExclusiveMinimum(Number::int(0))] },
-        Schema { resource: 1, location: "/components/pathItems/hulls/get/parameters/0/schema", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 1, location: "/components/pathItems/hulls/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 1, location: "/components/pathItems/hulls/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 2, location: "", keywords: &[] },
-        Schema { resource: 2, location: "/$defs/a~1b~0%", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(8)] },
-        Schema { resource: 3, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(8)), ("spare", SchemaId(9))])] },
-        Schema { resource: 3, location: "/properties/name", keywords: &[Keyword::Ref(SchemaId(6))] },
-        Schema { resource: 3, location: "/properties/spare", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
-        Schema { resource: 4, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", SchemaId(11)), ("limit", SchemaId(13))])] },
-        Schema { resource: 4, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: SchemaId(12), from: 0 }] },
-        Schema { resource: 4, location: "/properties/items/items", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 4, location: "/properties/limit", keywords: &[Keyword::Ref(SchemaId(1))] },
+        // OPENAPI_SCHEMAS_PAGE
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Page", keywords: &[Keyword::Ref(PAGE)] },
+        // OPENAPI_SCHEMAS_LIMIT
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100)), Keyword::ExclusiveMinimum(Number::int(0))] },
+        // HULLS_PATH_ITEMS_HULLS
+        Schema { resource: IN_HULLS, location: "/components/pathItems/hulls/get/parameters/0/schema", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_LIMIT)] },
+        Schema { resource: IN_HULLS, location: "/components/pathItems/hulls/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE)] },
+        Schema { resource: IN_HULLS, location: "/components/pathItems/hulls/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(HULL)] },
+        // TEXT
+        Schema { resource: IN_TEXT, location: "", keywords: &[] },
+        // TEXT_DEFS_A_B
+        Schema { resource: IN_TEXT, location: "/$defs/a~1b~0%", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(8)] },
+        // HULL
+        Schema { resource: IN_HULL, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", HULL.plus(1)), ("spare", HULL.plus(2))])] },
+        Schema { resource: IN_HULL, location: "/properties/name", keywords: &[Keyword::Ref(TEXT_DEFS_A_B)] },
+        Schema { resource: IN_HULL, location: "/properties/spare", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        // PAGE
+        Schema { resource: IN_PAGE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", PAGE.plus(1)), ("limit", PAGE.plus(3))])] },
+        Schema { resource: IN_PAGE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: PAGE.plus(2), from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/properties/items/items", keywords: &[Keyword::Ref(HULL)] },
+        Schema { resource: IN_PAGE, location: "/properties/limit", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_LIMIT)] },
     ],
     resources: &[
+        // IN_OPENAPI
         Resource { uri: "file:///openapi.yaml", dynamic_anchors: &[] },
+        // IN_HULLS
         Resource { uri: "file:///paths/hulls.yaml", dynamic_anchors: &[] },
+        // IN_TEXT
         Resource { uri: "file:///schemas/common/text.json", dynamic_anchors: &[] },
+        // IN_HULL
         Resource { uri: "file:///schemas/hull.yaml", dynamic_anchors: &[] },
+        // IN_PAGE
         Resource { uri: "file:///schemas/page.schema.json", dynamic_anchors: &[] },
     ],
 };

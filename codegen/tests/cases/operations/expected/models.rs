@@ -39,7 +39,9 @@ pub struct NewShip {
 }
 
 impl Contract for NewShip {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_NEW_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
@@ -59,7 +61,9 @@ impl Contract for NewShip {
 }
 
 impl Contract for NewShipHull {
-    const VALIDATOR: Validator = schemas::validator(14);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_NEW_SHIP.plus(2),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -95,7 +99,9 @@ pub struct Problem {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(18);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_PROBLEM,
+    );
 
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
@@ -116,7 +122,9 @@ impl Contract for Problem {
     }
 }
 
-::contract_runtime::contract!(ProblemCode = schemas::validator(21));
+::contract_runtime::contract!(
+    ProblemCode = schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM.plus(3))
+);
 
 /// `ProblemErrorsItem` of the contract.
 ///
@@ -137,7 +145,9 @@ pub struct ProblemErrorsItem {
 }
 
 impl Contract for ProblemErrorsItem {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_PROBLEM.plus(7),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -154,7 +164,9 @@ impl Contract for ProblemErrorsItem {
     }
 }
 
-::contract_runtime::contract!(ReadShipWithItem = schemas::validator(4));
+::contract_runtime::contract!(
+    ReadShipWithItem = schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(3))
+);
 
 /// `Ship` of the contract.
 ///
@@ -182,7 +194,9 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(15);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
@@ -209,7 +223,9 @@ impl ShipId {
 ::contract_runtime::string_newtype!(ShipId);
 
 impl Contract for ShipId {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SHIP_ID,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && char_count_at_most(&self.0, 4)

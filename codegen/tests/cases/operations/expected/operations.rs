@@ -6,10 +6,11 @@ use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 const SHIP_ID_PARAMETER: Parameter = Parameter {
     name: "shipId",
-    validator: Some(super::schemas::validator(0)),
+    validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARAMETERS)),
     ..Parameter::PATH
 };
 
@@ -30,19 +31,25 @@ pub static OPERATIONS: &[Operation] = &[
             SHIP_ID_PARAMETER,
             Parameter {
                 name: "X-Trace",
-                validator: Some(super::schemas::validator(1)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET),
+                ),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "depth",
                 shape: Shape::Scalar(Scalar::Integer(Some(1))),
-                validator: Some(super::schemas::validator(2)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(1)),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "with",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(3)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(2)),
+                ),
                 ..Parameter::QUERY
             },
         ],
@@ -56,7 +63,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(6)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(5),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -68,7 +79,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(7)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(6),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -80,7 +95,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(10)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                        ),
                     },
                 ],
             },
@@ -114,7 +131,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(10)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                        ),
                     },
                 ],
             },
@@ -140,7 +159,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(8)),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_POST)),
                 },
             ],
         }),
@@ -153,7 +172,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(9)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_SHIPS_POST.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -165,7 +186,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(10)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                        ),
                     },
                 ],
             },

@@ -40,7 +40,9 @@ pub struct Filter {
 }
 
 impl Contract for Filter {
-    const VALIDATOR: Validator = schemas::validator(63);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_FILTER,
+    );
 
     fn is_valid(&self) -> bool {
         self.range.as_ref().is_none_or(|value| value.is_valid())
@@ -65,7 +67,9 @@ impl Contract for Filter {
 ::contract_runtime::variants! { FindSku { from { Text(String), List(Vec<String>) } } }
 
 impl Contract for FindSku {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(13),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -91,7 +95,10 @@ impl Contract for FindSku {
 
 ::contract_runtime::variants! { FindWorkflow { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(FindWorkflow = schemas::validator(17));
+::contract_runtime::contract!(
+    FindWorkflow = schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET
+    .plus(17))
+);
 
 /// `Job` of the contract.
 ///
@@ -107,7 +114,7 @@ pub struct Job {
 ::contract_runtime::object! { Job { required { id = "id" } extra undeclared } }
 
 impl Contract for Job {
-    const VALIDATOR: Validator = schemas::validator(68);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_JOB);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -146,7 +153,9 @@ pub struct Note {
 }
 
 impl Contract for Note {
-    const VALIDATOR: Validator = schemas::validator(72);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_NOTE,
+    );
 
     fn is_valid(&self) -> bool {
         self.filter.as_ref().is_none_or(|value| value.is_valid())
@@ -168,7 +177,9 @@ pub struct Problem {
 ::contract_runtime::object! { Problem { required { code = "code" } extra undeclared } }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(77);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_PROBLEM,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -202,7 +213,9 @@ pub struct Range {
 }
 
 impl Contract for Range {
-    const VALIDATOR: Validator = schemas::validator(60);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_RANGE,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -256,7 +269,9 @@ pub struct UploadBody {
 }
 
 impl Contract for UploadBody {
-    const VALIDATOR: Validator = schemas::validator(35);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_FILES_POST,
+    );
 
     fn is_valid(&self) -> bool {
         !self.title.is_empty() && self.tags.as_ref().is_none_or(|value| value.len() <= 3)
@@ -280,7 +295,9 @@ pub struct Wait {
 ::contract_runtime::object! { Wait { required { seconds = "seconds" } extra undeclared } }
 
 impl Contract for Wait {
-    const VALIDATOR: Validator = schemas::validator(70);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_WAIT,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

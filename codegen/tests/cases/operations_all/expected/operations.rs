@@ -8,6 +8,7 @@ use ::contract_runtime::operation::{
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
 use ::contract_runtime::schema::Types;
+use super::schemas;
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -26,7 +27,9 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "ids",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(0)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET),
+                ),
                 ..Parameter::PATH
             },
             Parameter {
@@ -39,7 +42,11 @@ pub static OPERATIONS: &[Operation] = &[
                         ("until", Shape::Scalar(Scalar::Text)),
                     ],
                 ),
-                validator: Some(super::schemas::validator(2)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(2),
+                    ),
+                ),
                 ..Parameter::PATH
             },
             Parameter {
@@ -47,14 +54,22 @@ pub static OPERATIONS: &[Operation] = &[
                 style: Style::Matrix,
                 explode: true,
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(3)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(3),
+                    ),
+                ),
                 ..Parameter::PATH
             },
             Parameter {
                 name: "joined",
                 explode: false,
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(5)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(5),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -62,7 +77,11 @@ pub static OPERATIONS: &[Operation] = &[
                 style: Style::PipeDelimited,
                 explode: false,
                 shape: Shape::Array(Scalar::Integer(None)),
-                validator: Some(super::schemas::validator(7)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(7),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -70,7 +89,11 @@ pub static OPERATIONS: &[Operation] = &[
                 style: Style::SpaceDelimited,
                 explode: false,
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(9)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(9),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -91,7 +114,11 @@ pub static OPERATIONS: &[Operation] = &[
                         ),
                     ],
                 ),
-                validator: Some(super::schemas::validator(11)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(11),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -102,7 +129,11 @@ pub static OPERATIONS: &[Operation] = &[
                         ("until", Shape::Scalar(Scalar::Text)),
                     ],
                 ),
-                validator: Some(super::schemas::validator(12)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(12),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -110,42 +141,70 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::OneOf(
                     &[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)],
                 ),
-                validator: Some(super::schemas::validator(13)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(13),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "workflow",
                 shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),
-                validator: Some(super::schemas::validator(17)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(17),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "address",
                 allow_reserved: true,
-                validator: Some(super::schemas::validator(20)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(20),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "where",
                 shape: Shape::Json,
-                validator: Some(super::schemas::validator(21)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(21),
+                    ),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "X-Parts",
                 shape: Shape::Array(Scalar::Text),
-                validator: Some(super::schemas::validator(22)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(22),
+                    ),
+                ),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "session",
-                validator: Some(super::schemas::validator(24)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(24),
+                    ),
+                ),
                 ..Parameter::COOKIE
             },
             Parameter {
                 name: "seen",
                 shape: Shape::Array(Scalar::Integer(None)),
-                validator: Some(super::schemas::validator(25)),
+                validator: Some(
+                    schemas::validator(
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(25),
+                    ),
+                ),
                 ..Parameter::COOKIE
             },
         ],
@@ -159,7 +218,11 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(27)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(27),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -180,7 +243,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "id",
-                validator: Some(super::schemas::validator(29)),
+                validator: Some(schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET)),
                 ..Parameter::PATH
             },
         ],
@@ -194,7 +257,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(30)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET.plus(1)),
+                        ),
                     },
                     Content {
                         media_type: "text/csv",
@@ -212,7 +277,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(32)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET.plus(3)),
+                        ),
                     },
                 ],
             },
@@ -229,7 +296,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(59)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -241,7 +310,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(33)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET.plus(4)),
+                        ),
                     },
                 ],
             },
@@ -265,7 +336,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(59)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -362,7 +435,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ],
                     ),
                     schema: "file:///input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(super::schemas::validator(35)),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_FILES_POST)),
                 },
             ],
         }),
@@ -401,7 +474,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(46)),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)),
                 },
                 Content {
                     media_type: "application/x-www-form-urlencoded",
@@ -425,13 +498,17 @@ pub static OPERATIONS: &[Operation] = &[
                         Scalar::Text,
                     ),
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(super::schemas::validator(47)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(1)),
+                    ),
                 },
                 Content {
                     media_type: "text/plain",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema",
-                    validator: Some(super::schemas::validator(48)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(2)),
+                    ),
                 },
                 Content {
                     media_type: "image/*",
@@ -510,7 +587,7 @@ pub static OPERATIONS: &[Operation] = &[
                         Scalar::Text,
                     ),
                     schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(super::schemas::validator(50)),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_FORMS_POST)),
                 },
             ],
         }),
@@ -523,7 +600,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(51)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_FORMS_POST.plus(1)),
+                        ),
                     },
                 ],
             },
@@ -574,7 +653,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(59)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },
@@ -609,7 +690,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(52)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET),
+                        ),
                     },
                     Content {
                         media_type: "text/*",
@@ -627,7 +710,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/vnd.job+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema",
-                        validator: Some(super::schemas::validator(55)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET.plus(3)),
+                        ),
                     },
                 ],
             },

@@ -6,6 +6,7 @@ use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 /// Every webhook and callback, in the order of the contract.
 pub static WEBHOOKS: &[Operation] = &[
@@ -28,7 +29,9 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(45)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_FILES_POST.plus(10)),
+                    ),
                 },
             ],
         }),
@@ -57,7 +60,9 @@ pub static WEBHOOKS: &[Operation] = &[
                 name: "X-Attempt",
                 required: true,
                 shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(super::schemas::validator(56)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST),
+                ),
                 ..Parameter::HEADER
             },
         ],
@@ -68,7 +73,9 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/webhooks/jobDone/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(57)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST.plus(1)),
+                    ),
                 },
             ],
         }),
@@ -81,7 +88,11 @@ pub static WEBHOOKS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/webhooks/jobDone/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(58)),
+                        validator: Some(
+                            schemas::validator(
+                                schemas::INPUT_WEBHOOKS_JOB_DONE_POST.plus(2),
+                            ),
+                        ),
                     },
                 ],
             },
@@ -93,7 +104,9 @@ pub static WEBHOOKS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(59)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                        ),
                     },
                 ],
             },

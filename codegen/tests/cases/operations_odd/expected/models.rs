@@ -26,7 +26,9 @@ pub struct Note {
 ::contract_runtime::builder! { Note NoteBuilder { required { text: one String = "text" } } }
 
 impl Contract for Note {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_NOTE,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.text, 9) && is_apart(&self.extra, Self::DECLARED)
@@ -55,7 +57,9 @@ pub struct Problem {
 }
 
 impl Contract for Problem {
-    const VALIDATOR: Validator = schemas::validator(15);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_PROBLEM,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -72,7 +76,9 @@ impl Contract for Problem {
     }
 }
 
-::contract_runtime::contract!(SearchType = schemas::validator(6));
+::contract_runtime::contract!(
+    SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2))
+);
 
 /// `UploadBody` of the contract.
 ///
@@ -103,7 +109,9 @@ pub struct UploadBody {
 }
 
 impl Contract for UploadBody {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_UPLOAD_POST,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

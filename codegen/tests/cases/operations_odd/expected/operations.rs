@@ -7,6 +7,7 @@ use ::contract_runtime::operation::{
     Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use super::schemas;
 
 /// Every operation, in the order of the contract.
 pub static OPERATIONS: &[Operation] = &[
@@ -29,13 +30,15 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(0)),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)),
                 },
                 Content {
                     media_type: "text/plain",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema",
-                    validator: Some(super::schemas::validator(1)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_TWO_POST.plus(1)),
+                    ),
                 },
             ],
         }),
@@ -48,7 +51,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema",
-                        validator: Some(super::schemas::validator(2)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_TWO_POST.plus(2)),
+                        ),
                     },
                 ],
             },
@@ -60,7 +65,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(12)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                        ),
                     },
                 ],
             },
@@ -86,7 +93,9 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(3)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_OPTIONAL_PUT),
+                    ),
                 },
             ],
         }),
@@ -111,7 +120,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(12)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                        ),
                     },
                 ],
             },
@@ -132,24 +143,30 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "X-Maybe",
-                validator: Some(super::schemas::validator(4)),
+                validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET)),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "filter",
                 shape: Shape::Json,
-                validator: Some(super::schemas::validator(5)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1)),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "type",
-                validator: Some(super::schemas::validator(6)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2)),
+                ),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(super::schemas::validator(7)),
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3)),
+                ),
                 ..Parameter::QUERY
             },
         ],
@@ -168,7 +185,9 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(super::schemas::validator(12)),
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                        ),
                     },
                 ],
             },
@@ -189,7 +208,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "session",
-                validator: Some(super::schemas::validator(8)),
+                validator: Some(schemas::validator(schemas::INPUT_PATHS_SESSION_GET)),
                 ..Parameter::COOKIE
             },
         ],
@@ -237,7 +256,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ],
                     ),
                     schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(super::schemas::validator(9)),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)),
                 },
             ],
         }),

@@ -8,35 +8,65 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json#/paths/~1two/post`
+        INPUT_PATHS_TWO_POST = 3,
+        /// `input.json#/paths/~1optional/put`
+        INPUT_PATHS_OPTIONAL_PUT = 1,
+        /// `input.json#/paths/~1parameters/get`
+        INPUT_PATHS_PARAMETERS_GET = 4,
+        /// `input.json#/paths/~1session/get`
+        INPUT_PATHS_SESSION_GET = 1,
+        /// `input.json#/paths/~1upload/post`
+        INPUT_PATHS_UPLOAD_POST = 3,
+        /// `input.json#/components/responses/Refused`
+        INPUT_RESPONSES_REFUSED = 1,
+        /// `input.json#/components/schemas/Note`
+        INPUT_SCHEMAS_NOTE = 2,
+        /// `input.json#/components/schemas/Problem`
+        INPUT_SCHEMAS_PROBLEM = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/paths/~1two/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/paths/~1two/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1two/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/paths/~1optional/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/paths/~1parameters/get/parameters/0/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
-        Schema { resource: 0, location: "/paths/~1parameters/get/parameters/1/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/paths/~1parameters/get/parameters/2/schema", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A")])] },
-        Schema { resource: 0, location: "/paths/~1parameters/get/parameters/3/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/paths/~1session/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("file", SchemaId(11)), ("name", SchemaId(10))])] },
-        Schema { resource: 0, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema/properties/file", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/responses/Refused/content/application~1problem+json/schema", keywords: &[Keyword::Ref(SchemaId(15))] },
-        Schema { resource: 0, location: "/components/schemas/Note", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("text", SchemaId(14))])] },
-        Schema { resource: 0, location: "/components/schemas/Note/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(9)] },
-        Schema { resource: 0, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("errors", SchemaId(17)), ("type", SchemaId(16))])] },
-        Schema { resource: 0, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/components/schemas/Problem/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(18), from: 0 }] },
-        Schema { resource: 0, location: "/components/schemas/Problem/properties/errors/items", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_PATHS_TWO_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1two/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1two/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1two/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
+        // INPUT_PATHS_OPTIONAL_PUT
+        Schema { resource: IN_INPUT, location: "/paths/~1optional/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
+        // INPUT_PATHS_PARAMETERS_GET
+        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/0/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/1/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/2/schema", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A")])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/3/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_PATHS_SESSION_GET
+        Schema { resource: IN_INPUT, location: "/paths/~1session/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_PATHS_UPLOAD_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("file", INPUT_PATHS_UPLOAD_POST.plus(2)), ("name", INPUT_PATHS_UPLOAD_POST.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema/properties/file", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_RESPONSES_REFUSED
+        Schema { resource: IN_INPUT, location: "/components/responses/Refused/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
+        // INPUT_SCHEMAS_NOTE
+        Schema { resource: IN_INPUT, location: "/components/schemas/Note", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("text", INPUT_SCHEMAS_NOTE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Note/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(9)] },
+        // INPUT_SCHEMAS_PROBLEM
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("errors", INPUT_SCHEMAS_PROBLEM.plus(2)), ("type", INPUT_SCHEMAS_PROBLEM.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_PROBLEM.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors/items", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

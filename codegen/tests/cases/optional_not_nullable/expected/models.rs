@@ -34,7 +34,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.object.as_ref().is_none_or(|value| value.is_valid())
@@ -56,7 +56,7 @@ pub struct InputObject {
 ::contract_runtime::object! { InputObject { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputObject {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

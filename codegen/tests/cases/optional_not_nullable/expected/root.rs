@@ -7,5 +7,8 @@
 //! * `input.json` sha256 baeb86a5f1e8587b
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

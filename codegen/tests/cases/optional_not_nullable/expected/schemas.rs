@@ -8,23 +8,32 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", SchemaId(3)), ("number", SchemaId(2)), ("object", SchemaId(5)), ("text", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/number", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(4), from: 0 }] },
-        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/object", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/object/properties/a", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(3)), ("number", INPUT.plus(2)), ("object", INPUT.plus(5)), ("text", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(4), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/object", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/object/properties/a", keywords: &[Keyword::Type(Types::BOOLEAN)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

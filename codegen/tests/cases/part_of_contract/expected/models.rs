@@ -34,7 +34,9 @@ pub struct BoxesAddBody2 {
 }
 
 impl Contract for BoxesAddBody2 {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_BOXES_ADD_POST,
+    );
 
     fn is_valid(&self) -> bool {
         self.size.as_ref().is_none_or(|value| value.is_valid())
@@ -62,7 +64,9 @@ pub struct BoxesAddBody2Size {
 }
 
 impl Contract for BoxesAddBody2Size {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_BOXES_ADD_POST.plus(1),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -94,14 +98,18 @@ impl Contract for BoxesAddBody2Size {
 }
 
 impl Contract for Cargo {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CARGO,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Ore(value) => value.is_valid(),
             Self::Gas(value) => value.is_valid(),
             Self::Variant3(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(4).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_SCHEMAS_CARGO).is_valid(value)
+            }
         }
     }
 }
@@ -132,7 +140,9 @@ pub struct CargoGas {
 }
 
 impl Contract for CargoGas {
-    const VALIDATOR: Validator = schemas::validator(35);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CARGO.plus(11),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -161,7 +171,9 @@ pub struct CargoOre {
 ::contract_runtime::builder! { CargoOre CargoOreBuilder { optional { mass: one i64 = "mass" } } }
 
 impl Contract for CargoOre {
-    const VALIDATOR: Validator = schemas::validator(34);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CARGO.plus(10),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -195,7 +207,9 @@ pub struct CargoVariant3 {
 }
 
 impl Contract for CargoVariant3 {
-    const VALIDATOR: Validator = schemas::validator(36);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CARGO.plus(12),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -212,7 +226,9 @@ impl Contract for CargoVariant3 {
     }
 }
 
-::contract_runtime::contract!(CargoVariant3Kind = schemas::validator(12));
+::contract_runtime::contract!(
+    CargoVariant3Kind = schemas::validator(schemas::INPUT_SCHEMAS_CARGO.plus(8))
+);
 
 /// `Hull` of the contract.
 ///
@@ -230,7 +246,9 @@ impl Hull {
 ::contract_runtime::string_newtype!(Hull);
 
 impl Contract for Hull {
-    const VALIDATOR: Validator = schemas::validator(14);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_HULL,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
@@ -255,7 +273,9 @@ pub struct Named {
 ::contract_runtime::builder! { Named NamedBuilder { required { name: one String = "name" } } }
 
 impl Contract for Named {
-    const VALIDATOR: Validator = schemas::validator(15);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_NAMED,
+    );
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
@@ -301,7 +321,9 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(17);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SHIP,
+    );
 
     fn is_valid(&self) -> bool {
         self.hull.as_ref().is_none_or(|value| value.is_valid())
@@ -317,7 +339,10 @@ impl Contract for Ship {
                             >= 2
                     }
                     Cargo::Variant3(_) => true,
-                    Cargo::Unknown(value) => schemas::validator(19).is_valid(value),
+                    Cargo::Unknown(value) => {
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(2))
+                            .is_valid(value)
+                    }
                 })
             && self
                 .labels
@@ -327,23 +352,34 @@ impl Contract for Ship {
                         .keys()
                         .all(|name| {
                             char_count_at_least(name, 2)
-                                && contract::holds(name, schemas::validator(25))
+                                && contract::holds(
+                                    name,
+                                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(8)),
+                                )
                         })
                 })
             && self
                 .strict
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(27)))
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(10)),
+                ))
             && (self.hull.is_none()
                 || self
                     .berth
                     .as_ref()
-                    .is_none_or(|value| schemas::validator(33).is_valid(value)))
+                    .is_none_or(|value| {
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(16))
+                            .is_valid(value)
+                    }))
             && !(self.hull.is_some() && self.extra.contains_key("retired")
                 && self
                     .extra
                     .get("retired")
-                    .is_none_or(|value| schemas::validator(31).is_valid(value)))
-            && is_apart(&self.extra, Self::DECLARED)
+                    .is_none_or(|value| {
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(14))
+                            .is_valid(value)
+                    })) && is_apart(&self.extra, Self::DECLARED)
     }
 }

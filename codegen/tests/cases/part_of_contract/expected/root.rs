@@ -8,5 +8,8 @@
 //! * `input.json` sha256 6cd6f7c03703a7e6
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -17,10 +17,10 @@ pub struct Alone(pub Map<String>);
 ::contract_runtime::wrapper!(Alone, Map < String >, members);
 
 impl Contract for Alone {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_ALONE);
 
     fn is_valid(&self) -> bool {
-        self.0.keys().all(|name| schemas::PATTERN_0.is_match(name))
+        self.0.keys().all(|name| schemas::PATTERN_D790C8AB.is_match(name))
     }
 }
 
@@ -38,14 +38,15 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { name = "name" } extra declared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
             .extra
             .iter()
-            .all(|(name, value)| !schemas::PATTERN_0.is_match(name) || *value >= 0)
-            && self.extra.keys().all(|name| schemas::PATTERN_0.is_match(name))
+            .all(|(name, value)| {
+                !schemas::PATTERN_D790C8AB.is_match(name) || *value >= 0
+            }) && self.extra.keys().all(|name| schemas::PATTERN_D790C8AB.is_match(name))
             && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 9b62bf376383b1bc
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

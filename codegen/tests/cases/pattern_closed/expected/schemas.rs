@@ -9,27 +9,39 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/alone`
+        INPUT_DEFS_ALONE = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(1))]), Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["name"], patterns: &[&PATTERN_0] }] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/additionalProperties", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/$defs/alone", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(5))]), Keyword::AdditionalProperties { schema: SchemaId(6), declared: &[], patterns: &[&PATTERN_0] }] },
-        Schema { resource: 0, location: "/$defs/alone/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/alone/additionalProperties", keywords: &[Keyword::False] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1))]), Keyword::PatternProperties(&[(&PATTERN_D790C8AB, INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["name"], patterns: &[&PATTERN_D790C8AB] }] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_INPUT, location: "/additionalProperties", keywords: &[Keyword::False] },
+        // INPUT_DEFS_ALONE
+        Schema { resource: IN_INPUT, location: "/$defs/alone", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PatternProperties(&[(&PATTERN_D790C8AB, INPUT_DEFS_ALONE.plus(1))]), Keyword::AdditionalProperties { schema: INPUT_DEFS_ALONE.plus(2), declared: &[], patterns: &[&PATTERN_D790C8AB] }] },
+        Schema { resource: IN_INPUT, location: "/$defs/alone/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/alone/additionalProperties", keywords: &[Keyword::False] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]{2}$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]{2}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 2, max: 2 }] }) };
+pub(super) static PATTERN_D790C8AB: Pattern<'static> = Pattern { source: "^[a-z]{2}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 2, max: 2 }] }) };

@@ -17,22 +17,22 @@ pub struct Input(pub Map<Json>);
 ::contract_runtime::wrapper!(Input, Map < Json >, members);
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
             .0
             .iter()
             .all(|(name, value)| {
-                !schemas::PATTERN_1.is_match(name)
-                    || schemas::validator(1).is_valid(value)
+                !schemas::PATTERN_5F8F9CDB.is_match(name)
+                    || schemas::validator(schemas::INPUT.plus(1)).is_valid(value)
             })
             && self
                 .0
                 .iter()
                 .all(|(name, value)| {
-                    !schemas::PATTERN_0.is_match(name)
-                        || schemas::validator(2).is_valid(value)
+                    !schemas::PATTERN_8FF72CEC.is_match(name)
+                        || schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
                 })
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 1a96aef758e5bc48
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

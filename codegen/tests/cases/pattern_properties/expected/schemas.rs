@@ -9,27 +9,36 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PatternProperties(&[(&PATTERN_1, SchemaId(1)), (&PATTERN_0, SchemaId(2))])] },
-        Schema { resource: 0, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/patternProperties/-id$", keywords: &[Keyword::MinLength(2)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT.plus(1)), (&PATTERN_8FF72CEC, INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/patternProperties/-id$", keywords: &[Keyword::MinLength(2)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `-id$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "-id$", program: pattern::Program::Sequence(pattern::Sequence { start: false, end: true, atoms: &[pattern::Atom::Literal("-id")] }) };
+pub(super) static PATTERN_8FF72CEC: Pattern<'static> = Pattern { source: "-id$", program: pattern::Program::Sequence(pattern::Sequence { start: false, end: true, atoms: &[pattern::Atom::Literal("-id")] }) };
 
 /// `^x-`
 #[rustfmt::skip]
-pub(super) static PATTERN_1: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };
+pub(super) static PATTERN_5F8F9CDB: Pattern<'static> = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

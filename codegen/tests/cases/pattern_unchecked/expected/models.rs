@@ -36,7 +36,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.handle, 2)
@@ -44,7 +44,7 @@ impl Contract for Input {
             && self
                 .checked
                 .as_ref()
-                .is_none_or(|value| schemas::PATTERN_0.is_match(value))
+                .is_none_or(|value| schemas::PATTERN_39C46B36.is_match(value))
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -65,7 +65,7 @@ impl Twice {
 ::contract_runtime::string_newtype!(Twice);
 
 impl Contract for Twice {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TWICE);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 8)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 d600925c07212eca
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

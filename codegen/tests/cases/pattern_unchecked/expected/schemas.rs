@@ -9,26 +9,38 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+        /// `input.json#/$defs/twice`
+        INPUT_DEFS_TWICE = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["handle"]), Keyword::Properties(&[("checked", SchemaId(3)), ("handle", SchemaId(1)), ("twice", SchemaId(2))]), Keyword::PropertyNames(SchemaId(4))] },
-        Schema { resource: 0, location: "/properties/handle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2)] },
-        Schema { resource: 0, location: "/properties/twice", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/properties/checked", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 0, location: "/propertyNames", keywords: &[] },
-        Schema { resource: 0, location: "/$defs/twice", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(8)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["handle"]), Keyword::Properties(&[("checked", INPUT.plus(3)), ("handle", INPUT.plus(1)), ("twice", INPUT.plus(2))]), Keyword::PropertyNames(INPUT.plus(4))] },
+        Schema { resource: IN_INPUT, location: "/properties/handle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2)] },
+        Schema { resource: IN_INPUT, location: "/properties/twice", keywords: &[Keyword::Ref(INPUT_DEFS_TWICE)] },
+        Schema { resource: IN_INPUT, location: "/properties/checked", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_39C46B36)] },
+        Schema { resource: IN_INPUT, location: "/propertyNames", keywords: &[] },
+        // INPUT_DEFS_TWICE
+        Schema { resource: IN_INPUT, location: "/$defs/twice", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(8)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_39C46B36: Pattern<'static> = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };

@@ -40,15 +40,17 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.never.as_ref().is_none_or(|value| char_count_at_most(value, 6))
             && self
                 .few
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(9)))
-            && self.tagged.as_ref().is_none_or(|value| value.is_valid())
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(9)),
+                )) && self.tagged.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -77,13 +79,15 @@ impl Contract for Input {
 }
 
 impl Contract for InputTagged {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(11).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
+            }
         }
     }
 }
@@ -110,7 +114,7 @@ pub struct InputTaggedA {
 }
 
 impl Contract for InputTaggedA {
-    const VALIDATOR: Validator = schemas::validator(17);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(17));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -129,7 +133,7 @@ pub struct InputTaggedB {
 ::contract_runtime::object! { InputTaggedB { tag { kind = "kind" is "b" } extra undeclared } }
 
 impl Contract for InputTaggedB {
-    const VALIDATOR: Validator = schemas::validator(18);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(18));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 1157c07e5c03de31
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

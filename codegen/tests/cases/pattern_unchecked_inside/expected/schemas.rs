@@ -8,35 +8,44 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 19,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("either", SchemaId(3)), ("few", SchemaId(9)), ("never", SchemaId(1)), ("tagged", SchemaId(11)), ("when", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6)] },
-        Schema { resource: 0, location: "/properties/never/not", keywords: &[] },
-        Schema { resource: 0, location: "/properties/either", keywords: &[Keyword::AnyOf(&[SchemaId(4), SchemaId(5)], None)] },
-        Schema { resource: 0, location: "/properties/either/oneOf/0", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/either/oneOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/properties/when", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/when/if", keywords: &[] },
-        Schema { resource: 0, location: "/properties/when/then", keywords: &[Keyword::MinLength(4)] },
-        Schema { resource: 0, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: SchemaId(10), min: None, max: None }] },
-        Schema { resource: 0, location: "/properties/few/contains", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[SchemaId(12), SchemaId(15)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/properties/tagged/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("fine", SchemaId(14)), ("kind", SchemaId(13))])] },
-        Schema { resource: 0, location: "/properties/tagged/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/properties/tagged/oneOf/0/properties/fine", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/tagged/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(16))])] },
-        Schema { resource: 0, location: "/properties/tagged/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/properties/tagged", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(12)])] },
-        Schema { resource: 0, location: "/properties/tagged", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(15)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("either", INPUT.plus(3)), ("few", INPUT.plus(9)), ("never", INPUT.plus(1)), ("tagged", INPUT.plus(11)), ("when", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6)] },
+        Schema { resource: IN_INPUT, location: "/properties/never/not", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/either", keywords: &[Keyword::AnyOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/either/oneOf/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/either/oneOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/when", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/when/if", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/when/then", keywords: &[Keyword::MinLength(4)] },
+        Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(10), min: None, max: None }] },
+        Schema { resource: IN_INPUT, location: "/properties/few/contains", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[INPUT.plus(12), INPUT.plus(15)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("fine", INPUT.plus(14)), ("kind", INPUT.plus(13))])] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/fine", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(16))])] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::AllOf(&[INPUT.plus(11), INPUT.plus(12)])] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::AllOf(&[INPUT.plus(11), INPUT.plus(15)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

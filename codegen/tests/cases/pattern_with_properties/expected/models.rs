@@ -26,12 +26,12 @@ pub struct Input {
 ::contract_runtime::object! {
     Input {
         optional { x_known = "x-known", plain = "plain" }
-        extra undeclared unless [schemas::PATTERN_0, schemas::PATTERN_1]
+        extra undeclared unless [schemas::PATTERN_4E0CC6D6, schemas::PATTERN_5F8F9CDB]
     }
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.x_known.as_ref().is_none_or(|value| char_count_at_most(value, 5))
@@ -40,15 +40,15 @@ impl Contract for Input {
                 .extra
                 .iter()
                 .all(|(name, value)| {
-                    !schemas::PATTERN_1.is_match(name)
-                        || schemas::validator(3).is_valid(value)
+                    !schemas::PATTERN_5F8F9CDB.is_match(name)
+                        || schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
                 }) && self.plain.as_ref().is_none_or(|value| *value <= 9)
             && self
                 .extra
                 .iter()
                 .all(|(name, value)| {
-                    !schemas::PATTERN_0.is_match(name)
-                        || schemas::validator(4).is_valid(value)
+                    !schemas::PATTERN_4E0CC6D6.is_match(name)
+                        || schemas::validator(schemas::INPUT.plus(4)).is_valid(value)
                 }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 b18fbdd256d26d48
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

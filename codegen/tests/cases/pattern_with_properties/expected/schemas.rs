@@ -9,29 +9,38 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("plain", SchemaId(2)), ("x-known", SchemaId(1))]), Keyword::PatternProperties(&[(&PATTERN_1, SchemaId(3)), (&PATTERN_0, SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/x-known", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: 0, location: "/properties/plain", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/patternProperties/^plain$", keywords: &[Keyword::Maximum(Number::int(9))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("plain", INPUT.plus(2)), ("x-known", INPUT.plus(1))]), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT.plus(3)), (&PATTERN_4E0CC6D6, INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/x-known", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: IN_INPUT, location: "/properties/plain", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/patternProperties/^plain$", keywords: &[Keyword::Maximum(Number::int(9))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^plain$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^plain$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Literal("plain")] }) };
+pub(super) static PATTERN_4E0CC6D6: Pattern<'static> = Pattern { source: "^plain$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Literal("plain")] }) };
 
 /// `^x-`
 #[rustfmt::skip]
-pub(super) static PATTERN_1: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };
+pub(super) static PATTERN_5F8F9CDB: Pattern<'static> = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

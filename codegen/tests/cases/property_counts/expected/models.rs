@@ -24,7 +24,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { required { a = "a" } optional { b = "b" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         (1 + self.extra.len() + usize::from(self.b.is_some())) >= 2
@@ -44,7 +44,7 @@ pub struct MapValue(pub Map<Json>);
 ::contract_runtime::wrapper!(MapValue, Map < Json >, members);
 
 impl Contract for MapValue {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MAP);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty() && self.0.len() <= 2

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 be33f61fdd59614f
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

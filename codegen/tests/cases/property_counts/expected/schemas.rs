@@ -8,20 +8,32 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+        /// `input.json#/$defs/map`
+        INPUT_DEFS_MAP = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))]), Keyword::MinProperties(2), Keyword::MaxProperties(3)] },
-        Schema { resource: 0, location: "/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/b", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::MinProperties(1), Keyword::MaxProperties(2)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(1)), ("b", INPUT.plus(2))]), Keyword::MinProperties(2), Keyword::MaxProperties(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/b", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_MAP
+        Schema { resource: IN_INPUT, location: "/$defs/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::MinProperties(1), Keyword::MaxProperties(2)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -17,7 +17,7 @@ pub struct Codes(pub Map<i64>);
 ::contract_runtime::wrapper!(Codes, Map < i64 >, members);
 
 impl Contract for Codes {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_CODES);
 
     fn is_valid(&self) -> bool {
         self.0.keys().all(|name| matches!(name, "a" | "b"))
@@ -40,7 +40,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { known = "Known", ok = "ok" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.known.is_none()
@@ -48,7 +48,8 @@ impl Contract for Input {
                 .extra
                 .keys()
                 .all(|name| {
-                    char_count_at_most(name, 4) && schemas::PATTERN_0.is_match(name)
+                    char_count_at_most(name, 4)
+                        && schemas::PATTERN_39C46B36.is_match(name)
                 }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

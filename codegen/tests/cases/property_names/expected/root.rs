@@ -7,5 +7,8 @@
 //! * `input.json` sha256 a61665645ff70b16
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,27 +9,39 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/codes`
+        INPUT_DEFS_CODES = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("Known", SchemaId(1)), ("ok", SchemaId(2))]), Keyword::PropertyNames(SchemaId(3))] },
-        Schema { resource: 0, location: "/properties/Known", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/ok", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/propertyNames", keywords: &[Keyword::MaxLength(4), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 0, location: "/$defs/codes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(6), declared: &[], patterns: &[] }, Keyword::PropertyNames(SchemaId(5))] },
-        Schema { resource: 0, location: "/$defs/codes/propertyNames", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
-        Schema { resource: 0, location: "/$defs/codes/additionalProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("Known", INPUT.plus(1)), ("ok", INPUT.plus(2))]), Keyword::PropertyNames(INPUT.plus(3))] },
+        Schema { resource: IN_INPUT, location: "/properties/Known", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/ok", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/propertyNames", keywords: &[Keyword::MaxLength(4), Keyword::Pattern(&PATTERN_39C46B36)] },
+        // INPUT_DEFS_CODES
+        Schema { resource: IN_INPUT, location: "/$defs/codes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT_DEFS_CODES.plus(2), declared: &[], patterns: &[] }, Keyword::PropertyNames(INPUT_DEFS_CODES.plus(1))] },
+        Schema { resource: IN_INPUT, location: "/$defs/codes/propertyNames", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        Schema { resource: IN_INPUT, location: "/$defs/codes/additionalProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_39C46B36: Pattern<'static> = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 4c30ac407e66b329
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,26 +8,35 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 10,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("byName", SchemaId(8)), ("children", SchemaId(6)), ("name", SchemaId(1)), ("parent", SchemaId(2)), ("twin", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/parent", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 0, location: "/properties/twin", keywords: &[Keyword::OneOf(&[SchemaId(4), SchemaId(5)], None)] },
-        Schema { resource: 0, location: "/properties/twin/oneOf/0", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 0, location: "/properties/twin/oneOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(7), from: 0 }] },
-        Schema { resource: 0, location: "/properties/children/items", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 0, location: "/properties/byName", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: SchemaId(9), declared: &[], patterns: &[] }] },
-        Schema { resource: 0, location: "/properties/byName/additionalProperties", keywords: &[Keyword::Ref(SchemaId(0))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("byName", INPUT.plus(8)), ("children", INPUT.plus(6)), ("name", INPUT.plus(1)), ("parent", INPUT.plus(2)), ("twin", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/parent", keywords: &[Keyword::Ref(INPUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/twin", keywords: &[Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/twin/oneOf/0", keywords: &[Keyword::Ref(INPUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/twin/oneOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(7), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/children/items", keywords: &[Keyword::Ref(INPUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/byName", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(9), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/byName/additionalProperties", keywords: &[Keyword::Ref(INPUT)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -22,7 +22,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { tree = "tree" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.tree.as_ref().is_none_or(|value| value.is_valid())
@@ -39,7 +39,7 @@ pub struct Tree(pub Map<Tree>);
 ::contract_runtime::wrapper!(Tree, Map < Tree >, members);
 
 impl Contract for Tree {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TREE);
 
     fn is_valid(&self) -> bool {
         self.0
@@ -81,7 +81,10 @@ impl Contract for Tree {
                                                                                                 .values()
                                                                                                 .all(|value| {
                                                                                                     !value.0.is_empty()
-                                                                                                        && contract::holds(&value.0, schemas::validator(2))
+                                                                                                        && contract::holds(
+                                                                                                            &value.0,
+                                                                                                            schemas::validator(schemas::INPUT_DEFS_TREE),
+                                                                                                        )
                                                                                                 })
                                                                                     })
                                                                         })

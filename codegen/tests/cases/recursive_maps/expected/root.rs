@@ -7,5 +7,8 @@
 //! * `input.json` sha256 11642338f24a482b
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,21 +8,33 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 2,
+        /// `input.json#/$defs/tree`
+        INPUT_DEFS_TREE = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("tree", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/tree", keywords: &[Keyword::Ref(SchemaId(2))] },
-        Schema { resource: 0, location: "/$defs/tree", keywords: &[Keyword::AdditionalProperties { schema: SchemaId(4), declared: &[], patterns: &[] }, Keyword::AnyOf(&[SchemaId(3)], None)] },
-        Schema { resource: 0, location: "/$defs/tree/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: 0, location: "/$defs/tree/additionalProperties", keywords: &[Keyword::MinProperties(1), Keyword::Ref(SchemaId(2))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("tree", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/tree", keywords: &[Keyword::Ref(INPUT_DEFS_TREE)] },
+        // INPUT_DEFS_TREE
+        Schema { resource: IN_INPUT, location: "/$defs/tree", keywords: &[Keyword::AdditionalProperties { schema: INPUT_DEFS_TREE.plus(2), declared: &[], patterns: &[] }, Keyword::AnyOf(&[INPUT_DEFS_TREE.plus(1)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/tree/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT)] },
+        Schema { resource: IN_INPUT, location: "/$defs/tree/additionalProperties", keywords: &[Keyword::MinProperties(1), Keyword::Ref(INPUT_DEFS_TREE)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -24,7 +24,7 @@ impl OddFileName {
 ::contract_runtime::string_newtype!(OddFileName);
 
 impl Contract for OddFileName {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::NAMES);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
@@ -47,7 +47,7 @@ pub struct Root {
 ::contract_runtime::object! { Root { optional { name = "name", tag = "tag" } extra undeclared } }
 
 impl Contract for Root {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| value.is_valid())
@@ -72,7 +72,7 @@ impl Short {
 ::contract_runtime::string_newtype!(Short);
 
 impl Contract for Short {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::NAMES_DEFS_SHORT);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)

@@ -5,8 +5,12 @@
 //! Inputs:
 //!
 //! * `elsewhere/odd-file-name.json` sha256 7732b6bbcb4c2ce5
+//!
 //! * `root.json` sha256 931cd20261608a01
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,22 +8,40 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_NAMES {
+        /// `names.json`
+        NAMES = 1,
+        /// `names.json#/$defs/short`
+        NAMES_DEFS_SHORT = 1,
+    }
+    IN_ROOT {
+        /// `root.json`
+        ROOT = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(3)), ("tag", SchemaId(4))])] },
-        Schema { resource: 1, location: "/properties/name", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 1, location: "/properties/tag", keywords: &[Keyword::Ref(SchemaId(0))] },
+        // NAMES
+        Schema { resource: IN_NAMES, location: "", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // NAMES_DEFS_SHORT
+        Schema { resource: IN_NAMES, location: "/$defs/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        // ROOT
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", ROOT.plus(1)), ("tag", ROOT.plus(2))])] },
+        Schema { resource: IN_ROOT, location: "/properties/name", keywords: &[Keyword::Ref(NAMES_DEFS_SHORT)] },
+        Schema { resource: IN_ROOT, location: "/properties/tag", keywords: &[Keyword::Ref(NAMES)] },
     ],
     resources: &[
+        // IN_NAMES
         Resource { uri: "https://example.com/shared/names.json", dynamic_anchors: &[] },
+        // IN_ROOT
         Resource { uri: "https://example.com/v1/root.json", dynamic_anchors: &[] },
     ],
 };

@@ -19,10 +19,10 @@ pub struct A(pub(super) String);
 ::contract_runtime::string_newtype!(A);
 
 impl Contract for A {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_A);
 
     fn is_valid(&self) -> bool {
-        schemas::PATTERN_0.is_match(&self.0)
+        schemas::PATTERN_39C46B36.is_match(&self.0)
     }
 }
 
@@ -42,7 +42,7 @@ impl C {
 ::contract_runtime::int_newtype!(C, i64);
 
 impl Contract for C {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::OTHER_DEFS_C);
 
     fn is_valid(&self) -> bool {
         self.0 <= 9
@@ -65,7 +65,7 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { id = "id", other = "other" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| value.is_valid())
@@ -83,9 +83,9 @@ pub struct Other(pub Json);
 ::contract_runtime::wrapper!(Other, Json, members);
 
 impl Contract for Other {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::OTHER);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(4).is_valid(&self.0)
+        schemas::validator(schemas::OTHER).is_valid(&self.0)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 701040b1e581e9b5
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

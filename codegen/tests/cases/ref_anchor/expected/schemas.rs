@@ -9,27 +9,48 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+        /// `input.json#/$defs/a`
+        INPUT_DEFS_A = 1,
+    }
+    IN_OTHER {
+        /// `other.json`
+        OTHER = 1,
+        /// `other.json#/$defs/c`
+        OTHER_DEFS_C = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(1)), ("other", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/properties/other", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/$defs/a", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 1, location: "", keywords: &[] },
-        Schema { resource: 1, location: "/$defs/c", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("other", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Ref(INPUT_DEFS_A)] },
+        Schema { resource: IN_INPUT, location: "/properties/other", keywords: &[Keyword::Ref(OTHER_DEFS_C)] },
+        // INPUT_DEFS_A
+        Schema { resource: IN_INPUT, location: "/$defs/a", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_39C46B36)] },
+        // OTHER
+        Schema { resource: IN_OTHER, location: "", keywords: &[] },
+        // OTHER_DEFS_C
+        Schema { resource: IN_OTHER, location: "/$defs/c", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
+        // IN_OTHER
         Resource { uri: "file:///other.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[a-z]+$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };
+pub(super) static PATTERN_39C46B36: Pattern<'static> = Pattern { source: "^[a-z]+$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe000000000000000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }] }) };

@@ -30,7 +30,7 @@ use super::schemas;
 }
 
 impl Contract for FormatAnnotation {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::FORMAT_ANNOTATION);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -59,7 +59,7 @@ pub struct FormatAnnotationObject {
 }
 
 impl Contract for FormatAnnotationObject {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::FORMAT_ANNOTATION);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -86,7 +86,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.texts.as_ref().is_none_or(|value| value.is_valid())

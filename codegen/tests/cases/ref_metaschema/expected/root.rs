@@ -5,8 +5,12 @@
 //! Inputs:
 //!
 //! * `input.json` sha256 5adb36b0a1729f73
+//!
 //! * `meta/format-annotation` sha256 bbefe7c35b07fa64
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,21 +8,36 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 2,
+    }
+    IN_FORMAT_ANNOTATION {
+        /// `format-annotation`
+        FORMAT_ANNOTATION = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("texts", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/texts", keywords: &[Keyword::Ref(SchemaId(2))] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT)), Keyword::Properties(&[("format", SchemaId(3))])] },
-        Schema { resource: 1, location: "/properties/format", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("texts", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/texts", keywords: &[Keyword::Ref(FORMAT_ANNOTATION)] },
+        // FORMAT_ANNOTATION
+        Schema { resource: IN_FORMAT_ANNOTATION, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT)), Keyword::Properties(&[("format", FORMAT_ANNOTATION.plus(1))])] },
+        Schema { resource: IN_FORMAT_ANNOTATION, location: "/properties/format", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
-        Resource { uri: "https://json-schema.org/draft/2020-12/meta/format-annotation", dynamic_anchors: &[("meta", SchemaId(2))] },
+        // IN_FORMAT_ANNOTATION
+        Resource { uri: "https://json-schema.org/draft/2020-12/meta/format-annotation", dynamic_anchors: &[("meta", FORMAT_ANNOTATION)] },
     ],
 };

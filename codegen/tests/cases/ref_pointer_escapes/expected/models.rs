@@ -24,7 +24,7 @@ impl AB {
 ::contract_runtime::string_newtype!(AB);
 
 impl Contract for AB {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_A_B);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 1)
@@ -47,7 +47,7 @@ impl CD {
 ::contract_runtime::string_newtype!(CD);
 
 impl Contract for CD {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_C_D);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 2)
@@ -70,7 +70,7 @@ impl EF {
 ::contract_runtime::string_newtype!(EF);
 
 impl Contract for EF {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_E_F);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)
@@ -93,7 +93,7 @@ impl GH {
 ::contract_runtime::string_newtype!(GH);
 
 impl Contract for GH {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_G_H);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 4)
@@ -116,7 +116,7 @@ impl IJ {
 ::contract_runtime::string_newtype!(IJ);
 
 impl Contract for IJ {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_I_J);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 5)
@@ -155,7 +155,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.slash.as_ref().is_none_or(|value| value.is_valid())
@@ -184,7 +184,7 @@ impl KL {
 ::contract_runtime::string_newtype!(KL);
 
 impl Contract for KL {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_K_L);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 6)

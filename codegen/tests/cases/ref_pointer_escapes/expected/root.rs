@@ -7,5 +7,8 @@
 //! * `input.json` sha256 ca5e31ddd661847e
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,29 +8,56 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+        /// `input.json#/$defs/a~1b`
+        INPUT_DEFS_A_B = 1,
+        /// `input.json#/$defs/c~0d`
+        INPUT_DEFS_C_D = 1,
+        /// `input.json#/$defs/e%f`
+        INPUT_DEFS_E_F = 1,
+        /// `input.json#/$defs/g"h`
+        INPUT_DEFS_G_H = 1,
+        /// `input.json#/$defs/i j`
+        INPUT_DEFS_I_J = 1,
+        /// `input.json#/$defs/k~1~0%l`
+        INPUT_DEFS_K_L = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("both", SchemaId(6)), ("percent", SchemaId(3)), ("quote", SchemaId(4)), ("slash", SchemaId(1)), ("space", SchemaId(5)), ("tilde", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/slash", keywords: &[Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/properties/tilde", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/properties/percent", keywords: &[Keyword::Ref(SchemaId(9))] },
-        Schema { resource: 0, location: "/properties/quote", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/properties/space", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/both", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 0, location: "/$defs/a~1b", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(1)] },
-        Schema { resource: 0, location: "/$defs/c~0d", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2)] },
-        Schema { resource: 0, location: "/$defs/e%f", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/$defs/g\"h", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/i j", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: 0, location: "/$defs/k~1~0%l", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("both", INPUT.plus(6)), ("percent", INPUT.plus(3)), ("quote", INPUT.plus(4)), ("slash", INPUT.plus(1)), ("space", INPUT.plus(5)), ("tilde", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/slash", keywords: &[Keyword::Ref(INPUT_DEFS_A_B)] },
+        Schema { resource: IN_INPUT, location: "/properties/tilde", keywords: &[Keyword::Ref(INPUT_DEFS_C_D)] },
+        Schema { resource: IN_INPUT, location: "/properties/percent", keywords: &[Keyword::Ref(INPUT_DEFS_E_F)] },
+        Schema { resource: IN_INPUT, location: "/properties/quote", keywords: &[Keyword::Ref(INPUT_DEFS_G_H)] },
+        Schema { resource: IN_INPUT, location: "/properties/space", keywords: &[Keyword::Ref(INPUT_DEFS_I_J)] },
+        Schema { resource: IN_INPUT, location: "/properties/both", keywords: &[Keyword::Ref(INPUT_DEFS_K_L)] },
+        // INPUT_DEFS_A_B
+        Schema { resource: IN_INPUT, location: "/$defs/a~1b", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(1)] },
+        // INPUT_DEFS_C_D
+        Schema { resource: IN_INPUT, location: "/$defs/c~0d", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2)] },
+        // INPUT_DEFS_E_F
+        Schema { resource: IN_INPUT, location: "/$defs/e%f", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        // INPUT_DEFS_G_H
+        Schema { resource: IN_INPUT, location: "/$defs/g\"h", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        // INPUT_DEFS_I_J
+        Schema { resource: IN_INPUT, location: "/$defs/i j", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        // INPUT_DEFS_K_L
+        Schema { resource: IN_INPUT, location: "/$defs/k~1~0%l", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -33,7 +33,7 @@ pub struct Part {
 }
 
 impl Contract for Part {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::PART);
 
     fn is_valid(&self) -> bool {
         self.size >= 1 && self.whole.as_ref().is_none_or(|value| value.is_valid())
@@ -65,7 +65,7 @@ pub struct Root {
 }
 
 impl Contract for Root {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
         self.part.as_ref().is_none_or(|value| value.is_valid())

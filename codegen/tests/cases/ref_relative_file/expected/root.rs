@@ -5,8 +5,12 @@
 //! Inputs:
 //!
 //! * `parts/part.json` sha256 51eb9b348ec34d8b
+//!
 //! * `root.json` sha256 b39ed5f6c950f5ba
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,23 +8,38 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_PART {
+        /// `part.json`
+        PART = 3,
+    }
+    IN_ROOT {
+        /// `root.json`
+        ROOT = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("size", SchemaId(1)), ("whole", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/properties/whole", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("part", SchemaId(4)), ("size", SchemaId(5))])] },
-        Schema { resource: 1, location: "/properties/part", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 1, location: "/properties/size", keywords: &[Keyword::Ref(SchemaId(1))] },
+        // PART
+        Schema { resource: IN_PART, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("size", PART.plus(1)), ("whole", PART.plus(2))])] },
+        Schema { resource: IN_PART, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_PART, location: "/properties/whole", keywords: &[Keyword::Ref(ROOT)] },
+        // ROOT
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("part", ROOT.plus(1)), ("size", ROOT.plus(2))])] },
+        Schema { resource: IN_ROOT, location: "/properties/part", keywords: &[Keyword::Ref(PART)] },
+        Schema { resource: IN_ROOT, location: "/properties/size", keywords: &[Keyword::Ref(PART.plus(1))] },
     ],
     resources: &[
+        // IN_PART
         Resource { uri: "file:///parts/part.json", dynamic_anchors: &[] },
+        // IN_ROOT
         Resource { uri: "file:///root.json", dynamic_anchors: &[] },
     ],
 };

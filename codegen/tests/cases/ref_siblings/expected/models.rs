@@ -27,7 +27,7 @@ impl Count {
 ::contract_runtime::int_newtype!(Count, i64);
 
 impl Contract for Count {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COUNT);
 
     fn is_valid(&self) -> bool {
         self.0 >= 0 && self.0 <= 10
@@ -57,7 +57,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -94,7 +94,7 @@ impl Name {
 ::contract_runtime::string_newtype!(Name);
 
 impl Contract for Name {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_NAME);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 2) && char_count_at_most(&self.0, 8)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 c09572ea5dbff9cd
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

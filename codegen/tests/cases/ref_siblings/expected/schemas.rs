@@ -8,21 +8,36 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+        /// `input.json#/$defs/name`
+        INPUT_DEFS_NAME = 1,
+        /// `input.json#/$defs/count`
+        INPUT_DEFS_COUNT = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", SchemaId(2)), ("name", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::MaxLength(4), Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/properties/count", keywords: &[Keyword::Minimum(Number::int(5)), Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(8)] },
-        Schema { resource: 0, location: "/$defs/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(10))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(2)), ("name", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::MaxLength(4), Keyword::Ref(INPUT_DEFS_NAME)] },
+        Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Minimum(Number::int(5)), Keyword::Ref(INPUT_DEFS_COUNT)] },
+        // INPUT_DEFS_NAME
+        Schema { resource: IN_INPUT, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(8)] },
+        // INPUT_DEFS_COUNT
+        Schema { resource: IN_INPUT, location: "/$defs/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(10))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

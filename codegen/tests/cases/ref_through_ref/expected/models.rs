@@ -30,7 +30,9 @@ pub struct Body {
 }
 
 impl Contract for Body {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::CHECKOUT_DEFS_BODY,
+    );
 
     fn is_valid(&self) -> bool {
         !self.lines.is_empty() && self.lines.iter().all(|value| value.is_valid())
@@ -63,10 +65,10 @@ pub struct Line {
 }
 
 impl Contract for Line {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LINE);
 
     fn is_valid(&self) -> bool {
-        schemas::PATTERN_0.is_match(&self.sku)
+        schemas::PATTERN_EFC12812.is_match(&self.sku)
             && self.parent.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }
@@ -97,7 +99,7 @@ pub struct Root {
 }
 
 impl Contract for Root {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
         self.checkout.is_valid()

@@ -5,9 +5,14 @@
 //! Inputs:
 //!
 //! * `parts/checkout.json` sha256 81d91d5c79ed2080
+//!
 //! * `parts/line.yaml` sha256 d533507cc73f737a
+//!
 //! * `root.json` sha256 e2191791be1507f1
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,38 +9,77 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_CHECKOUT {
+        /// `checkout.json`
+        CHECKOUT = 1,
+        /// `checkout.json#/$defs/body`
+        CHECKOUT_DEFS_BODY = 3,
+        /// `checkout.json#/$defs/line`
+        CHECKOUT_DEFS_LINE = 1,
+    }
+    IN_LINE {
+        /// `line.yaml`
+        LINE = 3,
+    }
+    IN_ROOT {
+        /// `root.json`
+        ROOT = 4,
+        /// `root.json#/$defs/checkout`
+        ROOT_DEFS_CHECKOUT = 1,
+        /// `root.json#/$defs/again`
+        ROOT_DEFS_AGAIN = 1,
+    }
+    IN_AGAIN {
+        /// `again.json`
+        AGAIN = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/body", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["lines"]), Keyword::Properties(&[("lines", SchemaId(2))])] },
-        Schema { resource: 0, location: "/$defs/body/properties/lines", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: SchemaId(3), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/body/properties/lines/items", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/$defs/line", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["sku"]), Keyword::Properties(&[("parent", SchemaId(7)), ("sku", SchemaId(6))])] },
-        Schema { resource: 1, location: "/properties/sku", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 1, location: "/properties/parent", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 2, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["checkout"]), Keyword::Properties(&[("again", SchemaId(10)), ("checkout", SchemaId(9)), ("line", SchemaId(11))])] },
-        Schema { resource: 2, location: "/properties/checkout", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 2, location: "/properties/again", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 2, location: "/properties/line", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 2, location: "/$defs/checkout", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 2, location: "/$defs/again", keywords: &[Keyword::Ref(SchemaId(14))] },
-        Schema { resource: 3, location: "", keywords: &[Keyword::Ref(SchemaId(12))] },
+        // CHECKOUT
+        Schema { resource: IN_CHECKOUT, location: "", keywords: &[Keyword::Ref(CHECKOUT_DEFS_BODY)] },
+        // CHECKOUT_DEFS_BODY
+        Schema { resource: IN_CHECKOUT, location: "/$defs/body", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["lines"]), Keyword::Properties(&[("lines", CHECKOUT_DEFS_BODY.plus(1))])] },
+        Schema { resource: IN_CHECKOUT, location: "/$defs/body/properties/lines", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: CHECKOUT_DEFS_BODY.plus(2), from: 0 }] },
+        Schema { resource: IN_CHECKOUT, location: "/$defs/body/properties/lines/items", keywords: &[Keyword::Ref(CHECKOUT_DEFS_LINE)] },
+        // CHECKOUT_DEFS_LINE
+        Schema { resource: IN_CHECKOUT, location: "/$defs/line", keywords: &[Keyword::Ref(LINE)] },
+        // LINE
+        Schema { resource: IN_LINE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["sku"]), Keyword::Properties(&[("parent", LINE.plus(2)), ("sku", LINE.plus(1))])] },
+        Schema { resource: IN_LINE, location: "/properties/sku", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_EFC12812)] },
+        Schema { resource: IN_LINE, location: "/properties/parent", keywords: &[Keyword::Ref(CHECKOUT)] },
+        // ROOT
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["checkout"]), Keyword::Properties(&[("again", ROOT.plus(2)), ("checkout", ROOT.plus(1)), ("line", ROOT.plus(3))])] },
+        Schema { resource: IN_ROOT, location: "/properties/checkout", keywords: &[Keyword::Ref(ROOT_DEFS_CHECKOUT)] },
+        Schema { resource: IN_ROOT, location: "/properties/again", keywords: &[Keyword::Ref(ROOT_DEFS_AGAIN)] },
+        Schema { resource: IN_ROOT, location: "/properties/line", keywords: &[Keyword::Ref(CHECKOUT_DEFS_LINE)] },
+        // ROOT_DEFS_CHECKOUT
+        Schema { resource: IN_ROOT, location: "/$defs/checkout", keywords: &[Keyword::Ref(CHECKOUT)] },
+        // ROOT_DEFS_AGAIN
+        Schema { resource: IN_ROOT, location: "/$defs/again", keywords: &[Keyword::Ref(AGAIN)] },
+        // AGAIN
+        Schema { resource: IN_AGAIN, location: "", keywords: &[Keyword::Ref(ROOT_DEFS_CHECKOUT)] },
     ],
     resources: &[
+        // IN_CHECKOUT
         Resource { uri: "https://shop.example/parts/checkout.json", dynamic_anchors: &[] },
+        // IN_LINE
         Resource { uri: "https://shop.example/parts/line.yaml", dynamic_anchors: &[] },
+        // IN_ROOT
         Resource { uri: "https://shop.example/root.json", dynamic_anchors: &[] },
+        // IN_AGAIN
         Resource { uri: "https://shop.example/nested/again.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^[A-Z]{2}$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^[A-Z]{2}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe0000000000000000, ranges: &[] }, min: 2, max: 2 }] }) };
+pub(super) static PATTERN_EFC12812: Pattern<'static> = Pattern { source: "^[A-Z]{2}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x7fffffe0000000000000000, ranges: &[] }, min: 2, max: 2 }] }) };

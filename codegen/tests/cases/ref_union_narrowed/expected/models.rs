@@ -32,13 +32,15 @@ use super::schemas;
 }
 
 impl Contract for Event {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_EVENT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Joined(value) => value.is_valid(),
             Self::Left(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(7).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_EVENT).is_valid(value)
+            }
         }
     }
 }
@@ -63,7 +65,9 @@ pub struct EventJoined {
 }
 
 impl Contract for EventJoined {
-    const VALIDATOR: Validator = schemas::validator(15);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_EVENT.plus(8),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -92,7 +96,9 @@ pub struct EventLeft {
 }
 
 impl Contract for EventLeft {
-    const VALIDATOR: Validator = schemas::validator(16);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_EVENT.plus(9),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -123,7 +129,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -148,7 +154,9 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Event::Joined(value) => value.at.is_some(),
                     Event::Left(value) => value.at.is_some(),
-                    Event::Unknown(value) => schemas::validator(3).is_valid(value),
+                    Event::Unknown(value) => {
+                        schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    }
                 }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -170,7 +178,7 @@ impl Contract for Input {
 ::contract_runtime::variants! { Label { from { Integer(i64), Text(String) } } }
 
 impl Contract for Label {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LABEL);
 
     fn is_valid(&self) -> bool {
         match self {

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 cc1866ebaf130139
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,33 +8,48 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/label`
+        INPUT_DEFS_LABEL = 3,
+        /// `input.json#/$defs/event`
+        INPUT_DEFS_EVENT = 10,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("event", SchemaId(3)), ("label", SchemaId(1)), ("text", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/label", keywords: &[Keyword::MinLength(2), Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/properties/event", keywords: &[Keyword::Required(&["at"]), Keyword::Ref(SchemaId(7))] },
-        Schema { resource: 0, location: "/$defs/label", keywords: &[Keyword::AnyOf(&[SchemaId(5), SchemaId(6)], None)] },
-        Schema { resource: 0, location: "/$defs/label/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: 0, location: "/$defs/label/anyOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::OneOf(&[SchemaId(8), SchemaId(11)], Some(&Choice { tag: "kind", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("at", SchemaId(10)), ("kind", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("joined"))] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("at", SchemaId(13)), ("kind", SchemaId(12)), ("why", SchemaId(14))])] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("left"))] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/why", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::AllOf(&[SchemaId(7), SchemaId(8)])] },
-        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::AllOf(&[SchemaId(7), SchemaId(11)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("event", INPUT.plus(3)), ("label", INPUT.plus(1)), ("text", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/label", keywords: &[Keyword::MinLength(2), Keyword::Ref(INPUT_DEFS_LABEL)] },
+        Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::Ref(INPUT_DEFS_LABEL)] },
+        Schema { resource: IN_INPUT, location: "/properties/event", keywords: &[Keyword::Required(&["at"]), Keyword::Ref(INPUT_DEFS_EVENT)] },
+        // INPUT_DEFS_LABEL
+        Schema { resource: IN_INPUT, location: "/$defs/label", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_LABEL.plus(1), INPUT_DEFS_LABEL.plus(2)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/label/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
+        Schema { resource: IN_INPUT, location: "/$defs/label/anyOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_EVENT
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("kind", INPUT_DEFS_EVENT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("joined"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(6)), ("kind", INPUT_DEFS_EVENT.plus(5)), ("why", INPUT_DEFS_EVENT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("left"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/why", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::AllOf(&[INPUT_DEFS_EVENT, INPUT_DEFS_EVENT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::AllOf(&[INPUT_DEFS_EVENT, INPUT_DEFS_EVENT.plus(4)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -32,7 +32,9 @@ pub struct NotedPage {
 }
 
 impl Contract for NotedPage {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_NOTED_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
@@ -70,7 +72,7 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(17);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SHIP);
 
     fn is_valid(&self) -> bool {
         self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
@@ -106,7 +108,9 @@ pub struct ShipPage {
 }
 
 impl Contract for ShipPage {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_SHIP_PAGE,
+    );
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
@@ -136,7 +140,7 @@ pub struct Thing {
 }
 
 impl Contract for Thing {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_THING);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

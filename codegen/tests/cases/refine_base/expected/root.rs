@@ -7,5 +7,8 @@
 //! * `input.json` sha256 8df200babe6d5b16
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,37 +8,61 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 1,
+        /// `input.json#/$defs/page`
+        INPUT_DEFS_PAGE = 4,
+        /// `input.json#/$defs/thing`
+        INPUT_DEFS_THING = 3,
+        /// `input.json#/$defs/notedPage`
+        INPUT_DEFS_NOTED_PAGE = 4,
+        /// `input.json#/$defs/shipPage`
+        INPUT_DEFS_SHIP_PAGE = 5,
+        /// `input.json#/$defs/ship`
+        INPUT_DEFS_SHIP = 4,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/page", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items"]), Keyword::Properties(&[("hasMore", SchemaId(4)), ("items", SchemaId(2))])] },
-        Schema { resource: 0, location: "/$defs/page/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: SchemaId(3), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/page/properties/items/items", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/$defs/page/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/$defs/thing", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(6)), ("note", SchemaId(7))])] },
-        Schema { resource: 0, location: "/$defs/thing/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/thing/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/notedPage", keywords: &[Keyword::Properties(&[("items", SchemaId(10))]), Keyword::AllOf(&[SchemaId(9)])] },
-        Schema { resource: 0, location: "/$defs/notedPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/notedPage/properties/items", keywords: &[Keyword::MaxItems(2), Keyword::Items { schema: SchemaId(11), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/notedPage/properties/items/items", keywords: &[Keyword::Required(&["note"])] },
-        Schema { resource: 0, location: "/$defs/shipPage", keywords: &[Keyword::Required(&["total"]), Keyword::Properties(&[("items", SchemaId(14)), ("total", SchemaId(16))]), Keyword::AllOf(&[SchemaId(13)])] },
-        Schema { resource: 0, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: SchemaId(15), from: 0 }] },
-        Schema { resource: 0, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(SchemaId(17))] },
-        Schema { resource: 0, location: "/$defs/shipPage/properties/total", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/$defs/ship", keywords: &[Keyword::Required(&["hull"]), Keyword::Properties(&[("hull", SchemaId(19)), ("note", SchemaId(20))]), Keyword::AllOf(&[SchemaId(18)])] },
-        Schema { resource: 0, location: "/$defs/ship/allOf/0", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/ship/properties/note", keywords: &[Keyword::MaxLength(3)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_PAGE)] },
+        // INPUT_DEFS_PAGE
+        Schema { resource: IN_INPUT, location: "/$defs/page", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items"]), Keyword::Properties(&[("hasMore", INPUT_DEFS_PAGE.plus(3)), ("items", INPUT_DEFS_PAGE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/page/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_DEFS_PAGE.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/page/properties/items/items", keywords: &[Keyword::Ref(INPUT_DEFS_THING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/page/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        // INPUT_DEFS_THING
+        Schema { resource: IN_INPUT, location: "/$defs/thing", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT_DEFS_THING.plus(1)), ("note", INPUT_DEFS_THING.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/thing/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/thing/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_NOTED_PAGE
+        Schema { resource: IN_INPUT, location: "/$defs/notedPage", keywords: &[Keyword::Properties(&[("items", INPUT_DEFS_NOTED_PAGE.plus(2))]), Keyword::AllOf(&[INPUT_DEFS_NOTED_PAGE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/notedPage/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_PAGE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/notedPage/properties/items", keywords: &[Keyword::MaxItems(2), Keyword::Items { schema: INPUT_DEFS_NOTED_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/notedPage/properties/items/items", keywords: &[Keyword::Required(&["note"])] },
+        // INPUT_DEFS_SHIP_PAGE
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage", keywords: &[Keyword::Required(&["total"]), Keyword::Properties(&[("items", INPUT_DEFS_SHIP_PAGE.plus(2)), ("total", INPUT_DEFS_SHIP_PAGE.plus(4))]), Keyword::AllOf(&[INPUT_DEFS_SHIP_PAGE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_PAGE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: INPUT_DEFS_SHIP_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(INPUT_DEFS_SHIP)] },
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/total", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        // INPUT_DEFS_SHIP
+        Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Required(&["hull"]), Keyword::Properties(&[("hull", INPUT_DEFS_SHIP.plus(2)), ("note", INPUT_DEFS_SHIP.plus(3))]), Keyword::AllOf(&[INPUT_DEFS_SHIP.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_THING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship/properties/note", keywords: &[Keyword::MaxLength(3)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

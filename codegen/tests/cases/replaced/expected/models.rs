@@ -40,17 +40,20 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(&self.temperature, schemas::validator(1))
+        contract::holds(&self.temperature, schemas::validator(schemas::INPUT.plus(1)))
             && self
                 .history
                 .as_ref()
                 .is_none_or(|value| {
                     value
                         .iter()
-                        .all(|value| contract::holds(value, schemas::validator(3)))
+                        .all(|value| contract::holds(
+                            value,
+                            schemas::validator(schemas::INPUT.plus(3)),
+                        ))
                 })
             && self
                 .outside
@@ -58,13 +61,18 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
-                        contract::holds(value, schemas::validator(4))
+                        contract::holds(
+                            value,
+                            schemas::validator(schemas::INPUT.plus(4)),
+                        )
                     }
                 })
             && self
                 .inline
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(7)))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(7)),
+                )) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 6909342c140cd2fc
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

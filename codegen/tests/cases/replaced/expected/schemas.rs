@@ -9,29 +9,41 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 8,
+        /// `input.json#/$defs/temperature`
+        INPUT_DEFS_TEMPERATURE = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["temperature"]), Keyword::Properties(&[("history", SchemaId(2)), ("inline", SchemaId(7)), ("outside", SchemaId(4)), ("temperature", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/temperature", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/properties/history", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(3), from: 0 }] },
-        Schema { resource: 0, location: "/properties/history/items", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/properties/outside", keywords: &[Keyword::AnyOf(&[SchemaId(5), SchemaId(6)], None)] },
-        Schema { resource: 0, location: "/properties/outside/anyOf/0", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/properties/outside/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/inline", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/temperature", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_0)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["temperature"]), Keyword::Properties(&[("history", INPUT.plus(2)), ("inline", INPUT.plus(7)), ("outside", INPUT.plus(4)), ("temperature", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/temperature", keywords: &[Keyword::Ref(INPUT_DEFS_TEMPERATURE)] },
+        Schema { resource: IN_INPUT, location: "/properties/history", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/history/items", keywords: &[Keyword::Ref(INPUT_DEFS_TEMPERATURE)] },
+        Schema { resource: IN_INPUT, location: "/properties/outside", keywords: &[Keyword::AnyOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/outside/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_TEMPERATURE)] },
+        Schema { resource: IN_INPUT, location: "/properties/outside/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/inline", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        // INPUT_DEFS_TEMPERATURE
+        Schema { resource: IN_INPUT, location: "/$defs/temperature", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_D7032B8E)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^-?[0-9]+ °C$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^-?[0-9]+ °C$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x200000000000, ranges: &[] }, min: 0, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }, pattern::Atom::Literal(" °C")] }) };
+pub(super) static PATTERN_D7032B8E: Pattern<'static> = Pattern { source: "^-?[0-9]+ °C$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x200000000000, ranges: &[] }, min: 0, max: 1 }, pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 1, max: pattern::UNBOUNDED }, pattern::Atom::Literal(" °C")] }) };

@@ -58,7 +58,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(self.password.expose(), 8)
@@ -68,7 +68,9 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
-                    Nullable::Value(value) => schemas::PATTERN_0.is_match(value.expose()),
+                    Nullable::Value(value) => {
+                        schemas::PATTERN_77613D7F.is_match(value.expose())
+                    }
                 })
             && self
                 .list
@@ -96,7 +98,9 @@ pub struct NullableToken(pub Nullable<Secret>);
 ::contract_runtime::wrapper!(NullableToken, Nullable < Secret >);
 
 impl Contract for NullableToken {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_NULLABLE_TOKEN,
+    );
 
     fn is_valid(&self) -> bool {
         match &self.0 {
@@ -122,7 +126,7 @@ impl Token {
 ::contract_runtime::secret_newtype!(Token);
 
 impl Contract for Token {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TOKEN);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(self.0.expose(), 3)

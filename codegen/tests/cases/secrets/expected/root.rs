@@ -7,5 +7,8 @@
 //! * `input.json` sha256 fd2924535fb58169
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,33 +9,48 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 11,
+        /// `input.json#/$defs/token`
+        INPUT_DEFS_TOKEN = 1,
+        /// `input.json#/$defs/nullableToken`
+        INPUT_DEFS_NULLABLE_TOKEN = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["password"]), Keyword::Properties(&[("list", SchemaId(4)), ("maybe", SchemaId(6)), ("nullable", SchemaId(9)), ("password", SchemaId(1)), ("pin", SchemaId(3)), ("token", SchemaId(2)), ("user", SchemaId(10))])] },
-        Schema { resource: 0, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8)] },
-        Schema { resource: 0, location: "/properties/token", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/pin", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(5), from: 0 }] },
-        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[SchemaId(7), SchemaId(8)], None)] },
-        Schema { resource: 0, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Ref(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/nullable", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 0, location: "/properties/user", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/token", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)] },
-        Schema { resource: 0, location: "/$defs/nullableToken", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(3)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["password"]), Keyword::Properties(&[("list", INPUT.plus(4)), ("maybe", INPUT.plus(6)), ("nullable", INPUT.plus(9)), ("password", INPUT.plus(1)), ("pin", INPUT.plus(3)), ("token", INPUT.plus(2)), ("user", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8)] },
+        Schema { resource: IN_INPUT, location: "/properties/token", keywords: &[Keyword::Ref(INPUT_DEFS_TOKEN)] },
+        Schema { resource: IN_INPUT, location: "/properties/pin", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_77613D7F)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(5), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Ref(INPUT_DEFS_TOKEN)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[INPUT.plus(7), INPUT.plus(8)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_TOKEN)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::Ref(INPUT_DEFS_NULLABLE_TOKEN)] },
+        Schema { resource: IN_INPUT, location: "/properties/user", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_TOKEN
+        Schema { resource: IN_INPUT, location: "/$defs/token", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)] },
+        // INPUT_DEFS_NULLABLE_TOKEN
+        Schema { resource: IN_INPUT, location: "/$defs/nullableToken", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(3)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^\d{4}$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^\\d{4}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 4, max: 4 }] }) };
+pub(super) static PATTERN_77613D7F: Pattern<'static> = Pattern { source: "^\\d{4}$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, min: 4, max: 4 }] }) };

@@ -35,7 +35,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -67,7 +67,7 @@ impl Two {
 ::contract_runtime::string_newtype!(Two);
 
 impl Contract for Two {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TWO);
 
     fn is_valid(&self) -> bool {
         char_count_at_least(&self.0, 2) && char_count_at_most(&self.0, 2)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 4148fde8ba4eaa5d
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,21 +8,33 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 4,
+        /// `input.json#/$defs/two`
+        INPUT_DEFS_TWO = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("empty", SchemaId(3)), ("exact", SchemaId(2)), ("short", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/properties/exact", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/properties/empty", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(0)] },
-        Schema { resource: 0, location: "/$defs/two", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(2)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("empty", INPUT.plus(3)), ("exact", INPUT.plus(2)), ("short", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/exact", keywords: &[Keyword::Ref(INPUT_DEFS_TWO)] },
+        Schema { resource: IN_INPUT, location: "/properties/empty", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(0)] },
+        // INPUT_DEFS_TWO
+        Schema { resource: IN_INPUT, location: "/$defs/two", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(2)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -58,25 +58,34 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        self.word.as_ref().is_none_or(|value| schemas::PATTERN_5.is_match(value))
-            && self.upper.as_ref().is_none_or(|value| schemas::PATTERN_4.is_match(value))
-            && self.greek.as_ref().is_none_or(|value| schemas::PATTERN_6.is_match(value))
+        self.word.as_ref().is_none_or(|value| schemas::PATTERN_7FB2ECEC.is_match(value))
+            && self
+                .upper
+                .as_ref()
+                .is_none_or(|value| schemas::PATTERN_C720B940.is_match(value))
+            && self
+                .greek
+                .as_ref()
+                .is_none_or(|value| schemas::PATTERN_4D13F791.is_match(value))
             && self
                 .digits
                 .as_ref()
-                .is_none_or(|value| schemas::PATTERN_3.is_match(value))
+                .is_none_or(|value| schemas::PATTERN_341C1E35.is_match(value))
             && self
                 .inside
                 .as_ref()
-                .is_none_or(|value| schemas::PATTERN_7.is_match(value))
+                .is_none_or(|value| schemas::PATTERN_EADA4EBE.is_match(value))
             && self
                 .astral
                 .as_ref()
-                .is_none_or(|value| schemas::PATTERN_1.is_match(value))
-            && self.class.as_ref().is_none_or(|value| schemas::PATTERN_2.is_match(value))
+                .is_none_or(|value| schemas::PATTERN_EE715442.is_match(value))
+            && self
+                .class
+                .as_ref()
+                .is_none_or(|value| schemas::PATTERN_9AEDF87D.is_match(value))
             && self.slug.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }
@@ -93,9 +102,9 @@ pub struct Slug(pub(super) String);
 ::contract_runtime::string_newtype!(Slug);
 
 impl Contract for Slug {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SLUG);
 
     fn is_valid(&self) -> bool {
-        schemas::PATTERN_0.is_match(&self.0)
+        schemas::PATTERN_4A8E92AE.is_match(&self.0)
     }
 }

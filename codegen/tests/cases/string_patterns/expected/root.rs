@@ -7,5 +7,8 @@
 //! * `input.json` sha256 becd177cd2d4c6a9
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

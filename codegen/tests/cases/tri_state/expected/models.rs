@@ -60,7 +60,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         (match &self.must {
@@ -108,7 +108,7 @@ pub struct InputInner {
 ::contract_runtime::builder! { InputInner InputInnerBuilder { required { a: one String = "a" } } }
 
 impl Contract for InputInner {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -126,7 +126,7 @@ impl Contract for InputInner {
 }
 
 impl Contract for InputLevel {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -144,12 +144,12 @@ pub struct Maybe(pub Nullable<String>);
 ::contract_runtime::wrapper!(Maybe, Nullable < String >);
 
 impl Contract for Maybe {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MAYBE);
 
     fn is_valid(&self) -> bool {
         match &self.0 {
             Nullable::Null => true,
-            Nullable::Value(value) => schemas::PATTERN_0.is_match(value),
+            Nullable::Value(value) => schemas::PATTERN_53EF89A6.is_match(value),
         }
     }
 }
@@ -170,7 +170,7 @@ impl Name {
 ::contract_runtime::string_newtype!(Name);
 
 impl Contract for Name {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_NAME);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 3)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 191639d4e7e9290f
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

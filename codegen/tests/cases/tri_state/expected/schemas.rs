@@ -9,34 +9,49 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 12,
+        /// `input.json#/$defs/name`
+        INPUT_DEFS_NAME = 1,
+        /// `input.json#/$defs/maybe`
+        INPUT_DEFS_MAYBE = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["must"]), Keyword::Properties(&[("inner", SchemaId(9)), ("level", SchemaId(6)), ("list", SchemaId(7)), ("may", SchemaId(2)), ("must", SchemaId(1)), ("nullable", SchemaId(11)), ("ref", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/must", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/may", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(5))] },
-        Schema { resource: 0, location: "/properties/ref", keywords: &[Keyword::AnyOf(&[SchemaId(4), SchemaId(5)], None)] },
-        Schema { resource: 0, location: "/properties/ref/anyOf/0", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 0, location: "/properties/ref/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/level", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
-        Schema { resource: 0, location: "/properties/list", keywords: &[Keyword::Type(Types::NULL.or(Types::ARRAY)), Keyword::Items { schema: SchemaId(8), from: 0 }] },
-        Schema { resource: 0, location: "/properties/list/items", keywords: &[Keyword::Type(Types::NULL.or(Types::BOOLEAN))] },
-        Schema { resource: 0, location: "/properties/inner", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["a"]), Keyword::Properties(&[("a", SchemaId(10))])] },
-        Schema { resource: 0, location: "/properties/inner/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/nullable", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/$defs/maybe", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_0)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["must"]), Keyword::Properties(&[("inner", INPUT.plus(9)), ("level", INPUT.plus(6)), ("list", INPUT.plus(7)), ("may", INPUT.plus(2)), ("must", INPUT.plus(1)), ("nullable", INPUT.plus(11)), ("ref", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/must", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/may", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(5))] },
+        Schema { resource: IN_INPUT, location: "/properties/ref", keywords: &[Keyword::AnyOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/ref/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_NAME)] },
+        Schema { resource: IN_INPUT, location: "/properties/ref/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::NULL.or(Types::ARRAY)), Keyword::Items { schema: INPUT.plus(8), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::NULL.or(Types::BOOLEAN))] },
+        Schema { resource: IN_INPUT, location: "/properties/inner", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inner/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::Ref(INPUT_DEFS_MAYBE)] },
+        // INPUT_DEFS_NAME
+        Schema { resource: IN_INPUT, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        // INPUT_DEFS_MAYBE
+        Schema { resource: IN_INPUT, location: "/$defs/maybe", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_53EF89A6)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^m`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^m", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("m")] }) };
+pub(super) static PATTERN_53EF89A6: Pattern<'static> = Pattern { source: "^m", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("m")] }) };

@@ -33,7 +33,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.point.as_ref().is_none_or(|value| value.0 >= Number::int(0))
@@ -41,8 +41,10 @@ impl Contract for Input {
             && self
                 .short
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(6)))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(6)),
+                )) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,7 +64,7 @@ impl KeyValue {
 ::contract_runtime::string_newtype!(KeyValue);
 
 impl Contract for KeyValue {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KEY);
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
@@ -80,7 +82,7 @@ pub struct Pair(pub (KeyValue, Nullable<String>));
 ::contract_runtime::wrapper!(Pair, (KeyValue, Nullable < String >,));
 
 impl Contract for Pair {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_PAIR);
 
     fn is_valid(&self) -> bool {
         self.0.0.is_valid()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 37e9dfa4d5c7d17c
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

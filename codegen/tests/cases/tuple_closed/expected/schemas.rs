@@ -8,30 +8,45 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 10,
+        /// `input.json#/$defs/pair`
+        INPUT_DEFS_PAIR = 3,
+        /// `input.json#/$defs/key`
+        INPUT_DEFS_KEY = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("named", SchemaId(5)), ("point", SchemaId(1)), ("short", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/point", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::PrefixItems(&[SchemaId(2), SchemaId(3)]), Keyword::Items { schema: SchemaId(4), from: 2 }] },
-        Schema { resource: 0, location: "/properties/point/prefixItems/0", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/properties/point/prefixItems/1", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/properties/point/items", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/properties/named", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/properties/short", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(7), SchemaId(8)]), Keyword::Items { schema: SchemaId(9), from: 2 }] },
-        Schema { resource: 0, location: "/properties/short/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/short/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/short/items", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/$defs/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::MaxItems(2), Keyword::PrefixItems(&[SchemaId(11), SchemaId(12)])] },
-        Schema { resource: 0, location: "/$defs/pair/prefixItems/0", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/$defs/pair/prefixItems/1", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(2)] },
-        Schema { resource: 0, location: "/$defs/key", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("named", INPUT.plus(5)), ("point", INPUT.plus(1)), ("short", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/point", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::PrefixItems(&[INPUT.plus(2), INPUT.plus(3)]), Keyword::Items { schema: INPUT.plus(4), from: 2 }] },
+        Schema { resource: IN_INPUT, location: "/properties/point/prefixItems/0", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_INPUT, location: "/properties/point/prefixItems/1", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/properties/point/items", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/named", keywords: &[Keyword::Ref(INPUT_DEFS_PAIR)] },
+        Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(7), INPUT.plus(8)]), Keyword::Items { schema: INPUT.plus(9), from: 2 }] },
+        Schema { resource: IN_INPUT, location: "/properties/short/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/short/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/short/items", keywords: &[Keyword::False] },
+        // INPUT_DEFS_PAIR
+        Schema { resource: IN_INPUT, location: "/$defs/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::MaxItems(2), Keyword::PrefixItems(&[INPUT_DEFS_PAIR.plus(1), INPUT_DEFS_PAIR.plus(2)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/pair/prefixItems/0", keywords: &[Keyword::Ref(INPUT_DEFS_KEY)] },
+        Schema { resource: IN_INPUT, location: "/$defs/pair/prefixItems/1", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(2)] },
+        // INPUT_DEFS_KEY
+        Schema { resource: IN_INPUT, location: "/$defs/key", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

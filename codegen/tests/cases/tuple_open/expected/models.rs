@@ -24,17 +24,22 @@ pub struct Input {
 ::contract_runtime::object! { Input { optional { row = "row", loose = "loose" } extra undeclared } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
             .row
             .as_ref()
-            .is_none_or(|value| contract::holds(value, schemas::validator(1)))
+            .is_none_or(|value| contract::holds(
+                value,
+                schemas::validator(schemas::INPUT.plus(1)),
+            ))
             && self
                 .loose
                 .as_ref()
-                .is_none_or(|value| contract::holds(value, schemas::validator(5)))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| contract::holds(
+                    value,
+                    schemas::validator(schemas::INPUT.plus(5)),
+                )) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 7a03f4b7932ee7b7
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,23 +8,32 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", SchemaId(5)), ("row", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(2), SchemaId(3)]), Keyword::Items { schema: SchemaId(4), from: 2 }] },
-        Schema { resource: 0, location: "/properties/row/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/row/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/row/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/loose", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(6)])] },
-        Schema { resource: 0, location: "/properties/loose/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", INPUT.plus(5)), ("row", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(2), INPUT.plus(3)]), Keyword::Items { schema: INPUT.plus(4), from: 2 }] },
+        Schema { resource: IN_INPUT, location: "/properties/row/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/row/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/row/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/loose", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(6)])] },
+        Schema { resource: IN_INPUT, location: "/properties/loose/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

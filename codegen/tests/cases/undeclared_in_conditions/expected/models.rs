@@ -31,7 +31,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.if_member.as_ref().is_none_or(|value| value.is_valid())
@@ -55,10 +55,15 @@ pub struct InputIfMember {
 ::contract_runtime::object! { InputIfMember { optional { c = "c" } extra declared } }
 
 impl Contract for InputIfMember {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
-        self.c.as_ref().is_none_or(|value| schemas::validator(2).is_valid(value))
+        self
+            .c
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+            })
             && (!(self.extra.contains_key("type")
                 && self
                     .extra
@@ -82,10 +87,15 @@ pub struct InputNotMember {
 ::contract_runtime::object! { InputNotMember { optional { c = "c" } extra declared } }
 
 impl Contract for InputNotMember {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
 
     fn is_valid(&self) -> bool {
-        self.c.as_ref().is_none_or(|value| schemas::validator(8).is_valid(value))
+        self
+            .c
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::INPUT.plus(8)).is_valid(value)
+            })
             && !(self.extra.contains_key("type")
                 && self.extra.get("type").is_none_or(|value| value == "no"))
             && is_apart(&self.extra, Self::DECLARED)
@@ -106,10 +116,14 @@ pub struct InputSettled {
 ::contract_runtime::object! { InputSettled { optional { c = "c" } extra declared } }
 
 impl Contract for InputSettled {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(12));
 
     fn is_valid(&self) -> bool {
-        self.c.as_ref().is_none_or(|value| schemas::validator(13).is_valid(value))
-            && self.c.is_some() && is_apart(&self.extra, Self::DECLARED)
+        self
+            .c
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::INPUT.plus(13)).is_valid(value)
+            }) && self.c.is_some() && is_apart(&self.extra, Self::DECLARED)
     }
 }

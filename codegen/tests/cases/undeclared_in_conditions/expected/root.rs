@@ -7,5 +7,8 @@
 //! * `input.json` sha256 9a46ca9df8cf0f71
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,34 +8,43 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 18,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ifMember", SchemaId(1)), ("notMember", SchemaId(7)), ("settled", SchemaId(12))])] },
-        Schema { resource: 0, location: "/properties/ifMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", SchemaId(2))]), Keyword::AdditionalProperties { schema: SchemaId(3), declared: &["c"], patterns: &[] }, Keyword::If { condition: SchemaId(4), then: Some(SchemaId(6)), otherwise: None }] },
-        Schema { resource: 0, location: "/properties/ifMember/properties/c", keywords: &[] },
-        Schema { resource: 0, location: "/properties/ifMember/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/ifMember/if", keywords: &[Keyword::Required(&["type"]), Keyword::Properties(&[("type", SchemaId(5))])] },
-        Schema { resource: 0, location: "/properties/ifMember/if/properties/type", keywords: &[Keyword::MinLength(3)] },
-        Schema { resource: 0, location: "/properties/ifMember/then", keywords: &[Keyword::Required(&["c"])] },
-        Schema { resource: 0, location: "/properties/notMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", SchemaId(8))]), Keyword::AdditionalProperties { schema: SchemaId(9), declared: &["c"], patterns: &[] }, Keyword::Not(SchemaId(10))] },
-        Schema { resource: 0, location: "/properties/notMember/properties/c", keywords: &[] },
-        Schema { resource: 0, location: "/properties/notMember/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/notMember/not", keywords: &[Keyword::Required(&["type"]), Keyword::Properties(&[("type", SchemaId(11))])] },
-        Schema { resource: 0, location: "/properties/notMember/not/properties/type", keywords: &[Keyword::Const(Literal::String("no"))] },
-        Schema { resource: 0, location: "/properties/settled", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", SchemaId(13))]), Keyword::AdditionalProperties { schema: SchemaId(14), declared: &["c"], patterns: &[] }, Keyword::If { condition: SchemaId(15), then: Some(SchemaId(17)), otherwise: None }] },
-        Schema { resource: 0, location: "/properties/settled/properties/c", keywords: &[] },
-        Schema { resource: 0, location: "/properties/settled/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/settled/if", keywords: &[Keyword::Properties(&[("type", SchemaId(16))])] },
-        Schema { resource: 0, location: "/properties/settled/if/properties/type", keywords: &[] },
-        Schema { resource: 0, location: "/properties/settled/then", keywords: &[Keyword::Required(&["c"])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ifMember", INPUT.plus(1)), ("notMember", INPUT.plus(7)), ("settled", INPUT.plus(12))])] },
+        Schema { resource: IN_INPUT, location: "/properties/ifMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["c"], patterns: &[] }, Keyword::If { condition: INPUT.plus(4), then: Some(INPUT.plus(6)), otherwise: None }] },
+        Schema { resource: IN_INPUT, location: "/properties/ifMember/properties/c", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/ifMember/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/ifMember/if", keywords: &[Keyword::Required(&["type"]), Keyword::Properties(&[("type", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/properties/ifMember/if/properties/type", keywords: &[Keyword::MinLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/ifMember/then", keywords: &[Keyword::Required(&["c"])] },
+        Schema { resource: IN_INPUT, location: "/properties/notMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", INPUT.plus(8))]), Keyword::AdditionalProperties { schema: INPUT.plus(9), declared: &["c"], patterns: &[] }, Keyword::Not(INPUT.plus(10))] },
+        Schema { resource: IN_INPUT, location: "/properties/notMember/properties/c", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/notMember/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/notMember/not", keywords: &[Keyword::Required(&["type"]), Keyword::Properties(&[("type", INPUT.plus(11))])] },
+        Schema { resource: IN_INPUT, location: "/properties/notMember/not/properties/type", keywords: &[Keyword::Const(Literal::String("no"))] },
+        Schema { resource: IN_INPUT, location: "/properties/settled", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", INPUT.plus(13))]), Keyword::AdditionalProperties { schema: INPUT.plus(14), declared: &["c"], patterns: &[] }, Keyword::If { condition: INPUT.plus(15), then: Some(INPUT.plus(17)), otherwise: None }] },
+        Schema { resource: IN_INPUT, location: "/properties/settled/properties/c", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/settled/additionalProperties", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/settled/if", keywords: &[Keyword::Properties(&[("type", INPUT.plus(16))])] },
+        Schema { resource: IN_INPUT, location: "/properties/settled/if/properties/type", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/properties/settled/then", keywords: &[Keyword::Required(&["c"])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -17,10 +17,10 @@ pub struct Input(pub Vec<Json>);
 ::contract_runtime::wrapper!(Input, Vec < Json >);
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(&self.0, schemas::validator(0))
-            && contract::holds(self, schemas::validator(0))
+        contract::holds(&self.0, schemas::validator(schemas::INPUT))
+            && contract::holds(self, schemas::validator(schemas::INPUT))
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 b7da6b7a7e8e0c9a
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

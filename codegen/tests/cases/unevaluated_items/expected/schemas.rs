@@ -8,23 +8,32 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[SchemaId(1)]), Keyword::AnyOf(&[SchemaId(2), SchemaId(5)], None), Keyword::UnevaluatedItems(SchemaId(6))] },
-        Schema { resource: 0, location: "/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::PrefixItems(&[SchemaId(3), SchemaId(4)])] },
-        Schema { resource: 0, location: "/anyOf/0/prefixItems/0", keywords: &[] },
-        Schema { resource: 0, location: "/anyOf/0/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::MaxItems(1)] },
-        Schema { resource: 0, location: "/unevaluatedItems", keywords: &[Keyword::False] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(1)]), Keyword::AnyOf(&[INPUT.plus(2), INPUT.plus(5)], None), Keyword::UnevaluatedItems(INPUT.plus(6))] },
+        Schema { resource: IN_INPUT, location: "/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::PrefixItems(&[INPUT.plus(3), INPUT.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0/prefixItems/0", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::MaxItems(1)] },
+        Schema { resource: IN_INPUT, location: "/unevaluatedItems", keywords: &[Keyword::False] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

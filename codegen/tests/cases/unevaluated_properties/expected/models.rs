@@ -31,12 +31,12 @@ pub struct Closed {
     Closed {
         required { id = "id" }
         optional { name = "name", kind = "kind", months = "months" }
-        extra undeclared unless [schemas::PATTERN_0]
+        extra undeclared unless [schemas::PATTERN_5F8F9CDB]
     }
 }
 
 impl Contract for Closed {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_CLOSED);
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| !value.is_empty())
@@ -44,13 +44,18 @@ impl Contract for Closed {
                 || self
                     .kind
                     .as_ref()
-                    .is_none_or(|value| schemas::validator(10).is_valid(value))
+                    .is_none_or(|value| {
+                        schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(7))
+                            .is_valid(value)
+                    })
                     && self
                         .months
                         .as_ref()
-                        .is_none_or(|value| schemas::validator(11).is_valid(value)))
-            && is_apart(&self.extra, Self::DECLARED)
-            && contract::holds(self, schemas::validator(3))
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(8))
+                                .is_valid(value)
+                        })) && is_apart(&self.extra, Self::DECLARED)
+            && contract::holds(self, schemas::validator(schemas::INPUT_DEFS_CLOSED))
     }
 }
 
@@ -74,7 +79,7 @@ pub struct Holder {
 }
 
 impl Contract for Holder {
-    const VALIDATOR: Validator = schemas::validator(16);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_HOLDER);
 
     fn is_valid(&self) -> bool {
         self.inner.as_ref().is_none_or(|value| value.is_valid())
@@ -96,10 +101,10 @@ pub struct Typed {
 ::contract_runtime::object! { Typed { required { id = "id" } extra undeclared } }
 
 impl Contract for Typed {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TYPED);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
-            && contract::holds(self, schemas::validator(13))
+            && contract::holds(self, schemas::validator(schemas::INPUT_DEFS_TYPED))
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 83f7c164897b64e0
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,38 +9,59 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 1,
+        /// `input.json#/$defs/base`
+        INPUT_DEFS_BASE = 2,
+        /// `input.json#/$defs/closed`
+        INPUT_DEFS_CLOSED = 10,
+        /// `input.json#/$defs/typed`
+        INPUT_DEFS_TYPED = 3,
+        /// `input.json#/$defs/holder`
+        INPUT_DEFS_HOLDER = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(2))])] },
-        Schema { resource: 0, location: "/$defs/base/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/closed", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(5)]), Keyword::If { condition: SchemaId(8), then: Some(SchemaId(9)), otherwise: None }, Keyword::UnevaluatedProperties(SchemaId(12))] },
-        Schema { resource: 0, location: "/$defs/closed/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/closed/allOf/1", keywords: &[Keyword::Properties(&[("name", SchemaId(6))]), Keyword::PatternProperties(&[(&PATTERN_0, SchemaId(7))])] },
-        Schema { resource: 0, location: "/$defs/closed/allOf/1/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/closed/allOf/1/patternProperties/^x-", keywords: &[] },
-        Schema { resource: 0, location: "/$defs/closed/if", keywords: &[Keyword::Required(&["kind"])] },
-        Schema { resource: 0, location: "/$defs/closed/then", keywords: &[Keyword::Properties(&[("kind", SchemaId(10)), ("months", SchemaId(11))])] },
-        Schema { resource: 0, location: "/$defs/closed/then/properties/kind", keywords: &[Keyword::Const(Literal::String("k"))] },
-        Schema { resource: 0, location: "/$defs/closed/then/properties/months", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/closed/unevaluatedProperties", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "/$defs/typed", keywords: &[Keyword::AllOf(&[SchemaId(14)]), Keyword::UnevaluatedProperties(SchemaId(15))] },
-        Schema { resource: 0, location: "/$defs/typed/allOf/0", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/$defs/typed/unevaluatedProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/holder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("inner", SchemaId(17))])] },
-        Schema { resource: 0, location: "/$defs/holder/properties/inner", keywords: &[Keyword::Ref(SchemaId(3))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_CLOSED)] },
+        // INPUT_DEFS_BASE
+        Schema { resource: IN_INPUT, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT_DEFS_BASE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/base/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_CLOSED
+        Schema { resource: IN_INPUT, location: "/$defs/closed", keywords: &[Keyword::AllOf(&[INPUT_DEFS_CLOSED.plus(1), INPUT_DEFS_CLOSED.plus(2)]), Keyword::If { condition: INPUT_DEFS_CLOSED.plus(5), then: Some(INPUT_DEFS_CLOSED.plus(6)), otherwise: None }, Keyword::UnevaluatedProperties(INPUT_DEFS_CLOSED.plus(9))] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1", keywords: &[Keyword::Properties(&[("name", INPUT_DEFS_CLOSED.plus(3))]), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT_DEFS_CLOSED.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1/patternProperties/^x-", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/if", keywords: &[Keyword::Required(&["kind"])] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/then", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_CLOSED.plus(7)), ("months", INPUT_DEFS_CLOSED.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/then/properties/kind", keywords: &[Keyword::Const(Literal::String("k"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/then/properties/months", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/unevaluatedProperties", keywords: &[Keyword::False] },
+        // INPUT_DEFS_TYPED
+        Schema { resource: IN_INPUT, location: "/$defs/typed", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TYPED.plus(1)]), Keyword::UnevaluatedProperties(INPUT_DEFS_TYPED.plus(2))] },
+        Schema { resource: IN_INPUT, location: "/$defs/typed/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/typed/unevaluatedProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_HOLDER
+        Schema { resource: IN_INPUT, location: "/$defs/holder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("inner", INPUT_DEFS_HOLDER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/holder/properties/inner", keywords: &[Keyword::Ref(INPUT_DEFS_CLOSED)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^x-`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };
+pub(super) static PATTERN_5F8F9CDB: Pattern<'static> = Pattern { source: "^x-", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: false, atoms: &[pattern::Atom::Literal("x-")] }) };

@@ -17,7 +17,7 @@ pub struct Colour(pub(super) String);
 ::contract_runtime::string_newtype!(Colour);
 
 impl Contract for Colour {
-    const VALIDATOR: Validator = schemas::validator(17);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COLOUR);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 4)
@@ -50,7 +50,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.colour.as_ref().is_none_or(|value| matches!(value, InputColour::Red))
@@ -85,7 +85,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputColour {
-    const VALIDATOR: Validator = schemas::validator(28);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(17));
 
     fn is_valid(&self) -> bool {
         matches!(self, InputColour::Red) && char_count_at_most(self.as_str(), 4)
@@ -116,13 +116,15 @@ impl Contract for InputColour {
 }
 
 impl Contract for InputShape {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Box(value) => value.is_valid(),
             Self::Dot(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(4).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.plus(4)).is_valid(value)
+            }
         }
     }
 }
@@ -149,7 +151,7 @@ pub struct InputShapeBox {
 }
 
 impl Contract for InputShapeBox {
-    const VALIDATOR: Validator = schemas::validator(29);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(18));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -176,7 +178,7 @@ pub struct InputShapeDot {
 }
 
 impl Contract for InputShapeDot {
-    const VALIDATOR: Validator = schemas::validator(30);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(19));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -200,7 +202,7 @@ impl Contract for InputShapeDot {
 ::contract_runtime::variants! { KindValue { from { Integer(i64), Text(String) } } }
 
 impl Contract for KindValue {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KIND);
 
     fn is_valid(&self) -> bool {
         match self {

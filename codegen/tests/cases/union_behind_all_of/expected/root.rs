@@ -7,5 +7,8 @@
 //! * `input.json` sha256 1bd713136c25817f
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

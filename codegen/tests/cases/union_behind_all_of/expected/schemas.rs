@@ -11,47 +11,65 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 20,
+        /// `input.json#/$defs/colour`
+        INPUT_DEFS_COLOUR = 2,
+        /// `input.json#/$defs/shape`
+        INPUT_DEFS_SHAPE = 6,
+        /// `input.json#/$defs/kind`
+        INPUT_DEFS_KIND = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", SchemaId(1)), ("deep", SchemaId(12)), ("kind", SchemaId(8)), ("shape", SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/colour", keywords: &[Keyword::AllOf(&[SchemaId(2), SchemaId(3)])] },
-        Schema { resource: 0, location: "/properties/colour/allOf/0", keywords: &[Keyword::Ref(SchemaId(17))] },
-        Schema { resource: 0, location: "/properties/colour/allOf/1", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")])] },
-        Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(5), SchemaId(6)])] },
-        Schema { resource: 0, location: "/properties/shape/allOf/0", keywords: &[Keyword::Ref(SchemaId(19))] },
-        Schema { resource: 0, location: "/properties/shape/allOf/1", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("note", SchemaId(7))])] },
-        Schema { resource: 0, location: "/properties/shape/allOf/1/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::AllOf(&[SchemaId(9), SchemaId(10)])] },
-        Schema { resource: 0, location: "/properties/kind/allOf/0", keywords: &[Keyword::Ref(SchemaId(25))] },
-        Schema { resource: 0, location: "/properties/kind/allOf/1", keywords: &[Keyword::Not(SchemaId(11))] },
-        Schema { resource: 0, location: "/properties/kind/allOf/1/not", keywords: &[Keyword::Const(Literal::Number(Number::int(5)))] },
-        Schema { resource: 0, location: "/properties/deep", keywords: &[Keyword::AllOf(&[SchemaId(13), SchemaId(16)])] },
-        Schema { resource: 0, location: "/properties/deep/allOf/0", keywords: &[Keyword::AllOf(&[SchemaId(14), SchemaId(15)])] },
-        Schema { resource: 0, location: "/properties/deep/allOf/0/allOf/0", keywords: &[Keyword::Ref(SchemaId(17))] },
-        Schema { resource: 0, location: "/properties/deep/allOf/0/allOf/1", keywords: &[Keyword::MinLength(2)] },
-        Schema { resource: 0, location: "/properties/deep/allOf/1", keywords: &[Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/$defs/colour", keywords: &[Keyword::AnyOf(&[SchemaId(18)], None)] },
-        Schema { resource: 0, location: "/$defs/colour/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[SchemaId(20), SchemaId(23)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", SchemaId(21)), ("side", SchemaId(22))])] },
-        Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
-        Schema { resource: 0, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(24))])] },
-        Schema { resource: 0, location: "/$defs/shape/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("dot"))] },
-        Schema { resource: 0, location: "/$defs/kind", keywords: &[Keyword::OneOf(&[SchemaId(26), SchemaId(27)], None)] },
-        Schema { resource: 0, location: "/$defs/kind/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/kind/oneOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/properties/colour", keywords: &[Keyword::AllOf(&[SchemaId(1), SchemaId(18)])] },
-        Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(20)])] },
-        Schema { resource: 0, location: "/properties/shape", keywords: &[Keyword::AllOf(&[SchemaId(4), SchemaId(23)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(1)), ("deep", INPUT.plus(12)), ("kind", INPUT.plus(8)), ("shape", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::AllOf(&[INPUT.plus(2), INPUT.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "/properties/colour/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/colour/allOf/1", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(5), INPUT.plus(6)])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SHAPE)] },
+        Schema { resource: IN_INPUT, location: "/properties/shape/allOf/1", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("note", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape/allOf/1/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::AllOf(&[INPUT.plus(9), INPUT.plus(10)])] },
+        Schema { resource: IN_INPUT, location: "/properties/kind/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_KIND)] },
+        Schema { resource: IN_INPUT, location: "/properties/kind/allOf/1", keywords: &[Keyword::Not(INPUT.plus(11))] },
+        Schema { resource: IN_INPUT, location: "/properties/kind/allOf/1/not", keywords: &[Keyword::Const(Literal::Number(Number::int(5)))] },
+        Schema { resource: IN_INPUT, location: "/properties/deep", keywords: &[Keyword::AllOf(&[INPUT.plus(13), INPUT.plus(16)])] },
+        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0", keywords: &[Keyword::AllOf(&[INPUT.plus(14), INPUT.plus(15)])] },
+        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0/allOf/1", keywords: &[Keyword::MinLength(2)] },
+        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/1", keywords: &[Keyword::MaxLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::AllOf(&[INPUT.plus(1), INPUT_DEFS_COLOUR.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(4), INPUT_DEFS_SHAPE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(4), INPUT_DEFS_SHAPE.plus(4)])] },
+        // INPUT_DEFS_COLOUR
+        Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_COLOUR.plus(1)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/colour/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        // INPUT_DEFS_SHAPE
+        Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHAPE.plus(1), INPUT_DEFS_SHAPE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(2)), ("side", INPUT_DEFS_SHAPE.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("dot"))] },
+        // INPUT_DEFS_KIND
+        Schema { resource: IN_INPUT, location: "/$defs/kind", keywords: &[Keyword::OneOf(&[INPUT_DEFS_KIND.plus(1), INPUT_DEFS_KIND.plus(2)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/kind/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/kind/oneOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

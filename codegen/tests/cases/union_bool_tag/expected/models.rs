@@ -32,13 +32,13 @@ use super::schemas;
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::OkTrue(value) => value.is_valid(),
             Self::OkFalse(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -65,7 +65,7 @@ pub struct InputOkFalse {
 }
 
 impl Contract for InputOkFalse {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(8));
 
     fn is_valid(&self) -> bool {
         !self.error.is_empty() && is_apart(&self.extra, Self::DECLARED)
@@ -92,7 +92,7 @@ pub struct InputOkTrue {
 }
 
 impl Contract for InputOkTrue {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

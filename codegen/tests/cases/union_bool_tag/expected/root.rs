@@ -7,5 +7,8 @@
 //! * `input.json` sha256 396d13bc3acddf85
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

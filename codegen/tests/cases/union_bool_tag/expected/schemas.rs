@@ -8,25 +8,34 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(4)], Some(&Choice { tag: "ok", branches: &[(Literal::Bool(true), 0), (Literal::Bool(false), 1)] }))] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ok", "value"]), Keyword::Properties(&[("ok", SchemaId(2)), ("value", SchemaId(3))])] },
-        Schema { resource: 0, location: "/oneOf/0/properties/ok", keywords: &[Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: 0, location: "/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["error", "ok"]), Keyword::Properties(&[("error", SchemaId(6)), ("ok", SchemaId(5))])] },
-        Schema { resource: 0, location: "/oneOf/1/properties/ok", keywords: &[Keyword::Const(Literal::Bool(false))] },
-        Schema { resource: 0, location: "/oneOf/1/properties/error", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(1)])] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "ok", branches: &[(Literal::Bool(true), 0), (Literal::Bool(false), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ok", "value"]), Keyword::Properties(&[("ok", INPUT.plus(2)), ("value", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/ok", keywords: &[Keyword::Const(Literal::Bool(true))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["error", "ok"]), Keyword::Properties(&[("error", INPUT.plus(6)), ("ok", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/properties/ok", keywords: &[Keyword::Const(Literal::Bool(false))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/properties/error", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(4)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

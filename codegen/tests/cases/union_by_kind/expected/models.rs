@@ -32,7 +32,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| value.is_valid())
@@ -71,7 +71,7 @@ impl Contract for Input {
 ::contract_runtime::variants! { InputId { from { Integer(i64), Text(String) } } }
 
 impl Contract for InputId {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -98,7 +98,7 @@ impl Contract for InputId {
 ::contract_runtime::variants! { InputMaybe { from { Bool(bool), Text(InputMaybeText) } } }
 
 impl Contract for InputMaybe {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -118,7 +118,7 @@ impl Contract for InputMaybe {
 }
 
 impl Contract for InputMaybeText {
-    const VALIDATOR: Validator = schemas::validator(14);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -151,7 +151,7 @@ impl Contract for InputMaybeText {
 }
 
 impl Contract for InputValue {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -177,7 +177,7 @@ pub struct InputValueObject {
 ::contract_runtime::object! { InputValueObject { required { name = "name" } extra undeclared } }
 
 impl Contract for InputValueObject {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(13));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

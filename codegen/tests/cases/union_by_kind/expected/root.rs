@@ -7,5 +7,8 @@
 //! * `input.json` sha256 f9ac10323cfe59ad
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -9,31 +9,40 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 15,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(1)), ("maybe", SchemaId(9)), ("value", SchemaId(2))])] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING)), Keyword::Minimum(Number::int(1)), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/value", keywords: &[Keyword::OneOf(&[SchemaId(3), SchemaId(4), SchemaId(5), SchemaId(7)], None)] },
-        Schema { resource: 0, location: "/properties/value/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/properties/value/oneOf/1", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(5, 1))] },
-        Schema { resource: 0, location: "/properties/value/oneOf/2", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(6), from: 0 }] },
-        Schema { resource: 0, location: "/properties/value/oneOf/2/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/value/oneOf/3", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", SchemaId(8))])] },
-        Schema { resource: 0, location: "/properties/value/oneOf/3/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[SchemaId(10), SchemaId(11), SchemaId(12)], None)] },
-        Schema { resource: 0, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: 0, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: 0, location: "/properties/maybe/anyOf/2", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("unset"))] },
-        Schema { resource: 0, location: "/properties/value", keywords: &[Keyword::AllOf(&[SchemaId(2), SchemaId(7)])] },
-        Schema { resource: 0, location: "/properties/maybe", keywords: &[Keyword::AllOf(&[SchemaId(9), SchemaId(12)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("maybe", INPUT.plus(9)), ("value", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING)), Keyword::Minimum(Number::int(1)), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::OneOf(&[INPUT.plus(3), INPUT.plus(4), INPUT.plus(5), INPUT.plus(7)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/1", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(5, 1))] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/2", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(6), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/2/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/3", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/3/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[INPUT.plus(10), INPUT.plus(11), INPUT.plus(12)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Type(Types::BOOLEAN)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/2", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("unset"))] },
+        Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::AllOf(&[INPUT.plus(2), INPUT.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AllOf(&[INPUT.plus(9), INPUT.plus(12)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

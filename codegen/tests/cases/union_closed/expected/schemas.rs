@@ -8,28 +8,40 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+        /// `input.json#/$defs/event`
+        INPUT_DEFS_EVENT = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("events", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/events", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(2), from: 0 }] },
-        Schema { resource: 0, location: "/properties/events/items", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::OneOf(&[SchemaId(4), SchemaId(7)], Some(&Choice { tag: "type", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("at", SchemaId(6)), ("type", SchemaId(5))])] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/0/properties/type", keywords: &[Keyword::Const(Literal::String("joined"))] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", SchemaId(8)), ("unknown", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/type", keywords: &[Keyword::Const(Literal::String("left"))] },
-        Schema { resource: 0, location: "/$defs/event/oneOf/1/properties/unknown", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::AllOf(&[SchemaId(3), SchemaId(4)])] },
-        Schema { resource: 0, location: "/$defs/event", keywords: &[Keyword::AllOf(&[SchemaId(3), SchemaId(7)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("events", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/events", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/events/items", keywords: &[Keyword::Ref(INPUT_DEFS_EVENT)] },
+        // INPUT_DEFS_EVENT
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "type", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("type", INPUT_DEFS_EVENT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/type", keywords: &[Keyword::Const(Literal::String("joined"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", INPUT_DEFS_EVENT.plus(5)), ("unknown", INPUT_DEFS_EVENT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/type", keywords: &[Keyword::Const(Literal::String("left"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/unknown", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::AllOf(&[INPUT_DEFS_EVENT, INPUT_DEFS_EVENT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::AllOf(&[INPUT_DEFS_EVENT, INPUT_DEFS_EVENT.plus(4)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -32,13 +32,13 @@ use super::schemas;
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Add(value) => value.is_valid(),
             Self::RemoveAll(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -65,7 +65,7 @@ pub struct InputAdd {
 }
 
 impl Contract for InputAdd {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(8));
 
     fn is_valid(&self) -> bool {
         self.amount >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -92,7 +92,7 @@ pub struct InputRemoveAll {
 }
 
 impl Contract for InputRemoveAll {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
 
     fn is_valid(&self) -> bool {
         self.extra.is_empty()

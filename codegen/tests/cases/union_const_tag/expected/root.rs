@@ -7,5 +7,8 @@
 //! * `input.json` sha256 bcd6b365a9e51050
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -11,26 +11,35 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 10,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(4)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove-all"), 1)] }))] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "op"]), Keyword::Properties(&[("amount", SchemaId(3)), ("op", SchemaId(2))])] },
-        Schema { resource: 0, location: "/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
-        Schema { resource: 0, location: "/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("op", SchemaId(5)), ("reason", SchemaId(6))]), Keyword::AdditionalProperties { schema: SchemaId(7), declared: &["op", "reason"], patterns: &[] }] },
-        Schema { resource: 0, location: "/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("remove-all"))] },
-        Schema { resource: 0, location: "/oneOf/1/properties/reason", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/oneOf/1/additionalProperties", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(1)])] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove-all"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "op"]), Keyword::Properties(&[("amount", INPUT.plus(3)), ("op", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("op", INPUT.plus(5)), ("reason", INPUT.plus(6))]), Keyword::AdditionalProperties { schema: INPUT.plus(7), declared: &["op", "reason"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("remove-all"))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/properties/reason", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(4)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

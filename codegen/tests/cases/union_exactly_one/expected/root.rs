@@ -7,5 +7,8 @@
 //! * `input.json` sha256 ddde4c2a89e0a559
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

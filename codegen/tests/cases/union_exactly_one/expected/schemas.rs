@@ -8,22 +8,31 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 6,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(1)), ("name", SchemaId(2)), ("note", SchemaId(3))]), Keyword::OneOf(&[SchemaId(4), SchemaId(5)], None)] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Required(&["id"])] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Required(&["name"])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("name", INPUT.plus(2)), ("note", INPUT.plus(3))]), Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Required(&["id"])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Required(&["name"])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -33,14 +33,14 @@ use super::schemas;
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Version1(value) => value.is_valid(),
             Self::Version2(value) => value.is_valid(),
             Self::Version3(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -65,7 +65,7 @@ pub struct InputVersion1 {
 }
 
 impl Contract for InputVersion1 {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -92,7 +92,7 @@ pub struct InputVersion2 {
 }
 
 impl Contract for InputVersion2 {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(10));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -116,7 +116,7 @@ pub struct InputVersion3 {
 }
 
 impl Contract for InputVersion3 {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 4a4efcef3d1ad145
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

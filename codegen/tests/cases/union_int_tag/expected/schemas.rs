@@ -11,28 +11,37 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 12,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::AnyOf(&[SchemaId(1), SchemaId(4), SchemaId(7)], Some(&Choice { tag: "version", branches: &[(Literal::Number(Number::int(1)), 0), (Literal::Number(Number::int(2)), 1), (Literal::Number(Number::int(-3)), 2)] }))] },
-        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("name", SchemaId(3)), ("version", SchemaId(2))])] },
-        Schema { resource: 0, location: "/anyOf/0/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
-        Schema { resource: 0, location: "/anyOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["title", "version"]), Keyword::Properties(&[("title", SchemaId(6)), ("version", SchemaId(5))])] },
-        Schema { resource: 0, location: "/anyOf/1/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(2)))] },
-        Schema { resource: 0, location: "/anyOf/1/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/anyOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("version", SchemaId(8))])] },
-        Schema { resource: 0, location: "/anyOf/2/properties/version", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(-3))])] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(1)])] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(7)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AnyOf(&[INPUT.plus(1), INPUT.plus(4), INPUT.plus(7)], Some(&Choice { tag: "version", branches: &[(Literal::Number(Number::int(1)), 0), (Literal::Number(Number::int(2)), 1), (Literal::Number(Number::int(-3)), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("name", INPUT.plus(3)), ("version", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["title", "version"]), Keyword::Properties(&[("title", INPUT.plus(6)), ("version", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(2)))] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("version", INPUT.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/2/properties/version", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(-3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(7)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

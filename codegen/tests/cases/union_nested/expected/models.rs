@@ -27,7 +27,7 @@ use super::schemas;
 ::contract_runtime::variants! { Input { from { Ship(Ship), Stock(Stock) } nested { Ship, Stock } } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
@@ -39,21 +39,27 @@ impl Contract for Input {
                             && value
                                 .extra
                                 .get("hull")
-                                .is_none_or(|value| schemas::validator(5).is_valid(value)))
-                            != (value.area.is_valid() && value.amount >= 0)
+                                .is_none_or(|value| {
+                                    schemas::validator(schemas::INPUT_DEFS_SHIP.plus(2))
+                                        .is_valid(value)
+                                })) != (value.area.is_valid() && value.amount >= 0)
                     }
                     Stock::Clear(value) => {
                         (value.area.as_str() == "ship"
                             && value
                                 .extra
                                 .get("hull")
-                                .is_none_or(|value| schemas::validator(5).is_valid(value)))
-                            != (value.area.is_valid())
+                                .is_none_or(|value| {
+                                    schemas::validator(schemas::INPUT_DEFS_SHIP.plus(2))
+                                        .is_valid(value)
+                                })) != (value.area.is_valid())
                     }
-                    Stock::Unknown(value) => schemas::validator(0).is_valid(value),
+                    Stock::Unknown(value) => {
+                        schemas::validator(schemas::INPUT).is_valid(value)
+                    }
                 }) && value.is_valid()
             }
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -78,7 +84,7 @@ pub struct Ship {
 }
 
 impl Contract for Ship {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SHIP);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -109,13 +115,15 @@ impl Contract for Ship {
 }
 
 impl Contract for Stock {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_STOCK);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Set(value) => value.is_valid(),
             Self::Clear(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(6).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_STOCK).is_valid(value)
+            }
         }
     }
 }
@@ -130,7 +138,9 @@ impl Contract for Stock {
 }
 
 impl Contract for StockArea {
-    const VALIDATOR: Validator = schemas::validator(7);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_STOCK.plus(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -157,7 +167,9 @@ pub struct StockClear {
 }
 
 impl Contract for StockClear {
-    const VALIDATOR: Validator = schemas::validator(14);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_STOCK.plus(8),
+    );
 
     fn is_valid(&self) -> bool {
         self.area.is_valid() && is_apart(&self.extra, Self::DECLARED)
@@ -188,7 +200,9 @@ pub struct StockSet {
 }
 
 impl Contract for StockSet {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_STOCK.plus(7),
+    );
 
     fn is_valid(&self) -> bool {
         self.area.is_valid() && self.amount >= 0 && is_apart(&self.extra, Self::DECLARED)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 abfc43c2dae11391
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -11,31 +11,46 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+        /// `input.json#/$defs/ship`
+        INPUT_DEFS_SHIP = 3,
+        /// `input.json#/$defs/stock`
+        INPUT_DEFS_STOCK = 9,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2)], Some(&Choice { tag: "area", branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Ref(SchemaId(6))] },
-        Schema { resource: 0, location: "/$defs/ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area"]), Keyword::Properties(&[("area", SchemaId(4)), ("hull", SchemaId(5))])] },
-        Schema { resource: 0, location: "/$defs/ship/properties/area", keywords: &[Keyword::Const(Literal::String("ship"))] },
-        Schema { resource: 0, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area", "op"]), Keyword::Properties(&[("area", SchemaId(7))]), Keyword::OneOf(&[SchemaId(8), SchemaId(11)], Some(&Choice { tag: "op", branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/stock/properties/area", keywords: &[Keyword::Const(Literal::String("stock"))] },
-        Schema { resource: 0, location: "/$defs/stock/oneOf/0", keywords: &[Keyword::Required(&["amount"]), Keyword::Properties(&[("amount", SchemaId(10)), ("op", SchemaId(9))])] },
-        Schema { resource: 0, location: "/$defs/stock/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("set"))] },
-        Schema { resource: 0, location: "/$defs/stock/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/$defs/stock/oneOf/1", keywords: &[Keyword::Properties(&[("op", SchemaId(12))])] },
-        Schema { resource: 0, location: "/$defs/stock/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("clear"))] },
-        Schema { resource: 0, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(8)])] },
-        Schema { resource: 0, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(11)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(2)], Some(&Choice { tag: "area", branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SHIP)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_STOCK)] },
+        // INPUT_DEFS_SHIP
+        Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area"]), Keyword::Properties(&[("area", INPUT_DEFS_SHIP.plus(1)), ("hull", INPUT_DEFS_SHIP.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship/properties/area", keywords: &[Keyword::Const(Literal::String("ship"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_STOCK
+        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area", "op"]), Keyword::Properties(&[("area", INPUT_DEFS_STOCK.plus(1))]), Keyword::OneOf(&[INPUT_DEFS_STOCK.plus(2), INPUT_DEFS_STOCK.plus(5)], Some(&Choice { tag: "op", branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/properties/area", keywords: &[Keyword::Const(Literal::String("stock"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0", keywords: &[Keyword::Required(&["amount"]), Keyword::Properties(&[("amount", INPUT_DEFS_STOCK.plus(4)), ("op", INPUT_DEFS_STOCK.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("set"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/1", keywords: &[Keyword::Properties(&[("op", INPUT_DEFS_STOCK.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("clear"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[INPUT_DEFS_STOCK, INPUT_DEFS_STOCK.plus(2)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[INPUT_DEFS_STOCK, INPUT_DEFS_STOCK.plus(5)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

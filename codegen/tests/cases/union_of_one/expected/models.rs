@@ -22,12 +22,12 @@ use super::schemas;
 ::contract_runtime::variants! { Input { from { SetQuantity(SetQuantity) } nested { SetQuantity } } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::SetQuantity(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -41,7 +41,7 @@ pub struct Plain(pub(super) String);
 ::contract_runtime::string_newtype!(Plain);
 
 impl Contract for Plain {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_PLAIN);
 
     fn is_valid(&self) -> bool {
         char_count_at_most(&self.0, 2)
@@ -70,7 +70,9 @@ pub struct SetQuantity {
 }
 
 impl Contract for SetQuantity {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_SET_QUANTITY,
+    );
 
     fn is_valid(&self) -> bool {
         self.quantity >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)

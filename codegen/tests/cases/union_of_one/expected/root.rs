@@ -7,5 +7,8 @@
 //! * `input.json` sha256 e4861862f0f92933
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -11,23 +11,38 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 2,
+        /// `input.json#/$defs/setQuantity`
+        INPUT_DEFS_SET_QUANTITY = 3,
+        /// `input.json#/$defs/plain`
+        INPUT_DEFS_PLAIN = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(2))] },
-        Schema { resource: 0, location: "/$defs/setQuantity", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op", "quantity"]), Keyword::Properties(&[("op", SchemaId(3)), ("quantity", SchemaId(4))])] },
-        Schema { resource: 0, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
-        Schema { resource: 0, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: 0, location: "/$defs/plain", keywords: &[Keyword::AnyOf(&[SchemaId(6)], None)] },
-        Schema { resource: 0, location: "/$defs/plain/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SET_QUANTITY)] },
+        // INPUT_DEFS_SET_QUANTITY
+        Schema { resource: IN_INPUT, location: "/$defs/setQuantity", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op", "quantity"]), Keyword::Properties(&[("op", INPUT_DEFS_SET_QUANTITY.plus(1)), ("quantity", INPUT_DEFS_SET_QUANTITY.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
+        // INPUT_DEFS_PLAIN
+        Schema { resource: IN_INPUT, location: "/$defs/plain", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_PLAIN.plus(1)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/plain/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -32,13 +32,15 @@ use super::schemas;
 }
 
 impl Contract for Event {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_EVENT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Joined(value) => value.is_valid(),
             Self::Left(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(3).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_EVENT).is_valid(value)
+            }
         }
     }
 }
@@ -63,7 +65,9 @@ pub struct EventJoined {
 }
 
 impl Contract for EventJoined {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_EVENT.plus(7),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -90,7 +94,9 @@ pub struct EventLeft {
 }
 
 impl Contract for EventLeft {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_EVENT.plus(8),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -117,7 +123,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self

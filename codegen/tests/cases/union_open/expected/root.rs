@@ -7,5 +7,8 @@
 //! * `input.json` sha256 60ed5c4393b0ca0a
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

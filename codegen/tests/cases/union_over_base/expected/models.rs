@@ -26,7 +26,7 @@ pub struct Base {
 ::contract_runtime::object! { Base { required { kind = "kind", id = "id" } extra undeclared } }
 
 impl Contract for Base {
-    const VALIDATOR: Validator = schemas::validator(10);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_BASE);
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -57,13 +57,17 @@ impl Contract for Base {
 }
 
 impl Contract for BesideRef {
-    const VALIDATOR: Validator = schemas::validator(25);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BESIDE_REF,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(25).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_BESIDE_REF).is_valid(value)
+            }
         }
     }
 }
@@ -90,7 +94,9 @@ pub struct BesideRefA {
 }
 
 impl Contract for BesideRefA {
-    const VALIDATOR: Validator = schemas::validator(66);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BESIDE_REF.plus(5),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -119,7 +125,9 @@ pub struct BesideRefB {
 }
 
 impl Contract for BesideRefB {
-    const VALIDATOR: Validator = schemas::validator(67);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BESIDE_REF.plus(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -145,13 +153,17 @@ impl Contract for BesideRefB {
 ::contract_runtime::variants! { ByAllOf { from { A(ByAllOfA), B(ByAllOfB) } nested { A, B } } }
 
 impl Contract for ByAllOf {
-    const VALIDATOR: Validator = schemas::validator(16);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ALL_OF,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(16).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_BY_ALL_OF).is_valid(value)
+            }
         }
     }
 }
@@ -178,7 +190,9 @@ pub struct ByAllOfA {
 }
 
 impl Contract for ByAllOfA {
-    const VALIDATOR: Validator = schemas::validator(64);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ALL_OF.plus(9),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -207,7 +221,9 @@ pub struct ByAllOfB {
 }
 
 impl Contract for ByAllOfB {
-    const VALIDATOR: Validator = schemas::validator(65);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ALL_OF.plus(10),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -233,13 +249,17 @@ impl Contract for ByAllOfB {
 ::contract_runtime::variants! { ByAnyOf { from { A(ByAnyOfA), B(ByAnyOfB) } nested { A, B } } }
 
 impl Contract for ByAnyOf {
-    const VALIDATOR: Validator = schemas::validator(30);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ANY_OF,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(30).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_BY_ANY_OF).is_valid(value)
+            }
         }
     }
 }
@@ -266,7 +286,9 @@ pub struct ByAnyOfA {
 }
 
 impl Contract for ByAnyOfA {
-    const VALIDATOR: Validator = schemas::validator(68);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ANY_OF.plus(9),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -295,7 +317,9 @@ pub struct ByAnyOfB {
 }
 
 impl Contract for ByAnyOfB {
-    const VALIDATOR: Validator = schemas::validator(69);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ANY_OF.plus(10),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -326,13 +350,17 @@ impl Contract for ByAnyOfB {
 }
 
 impl Contract for ByEnum {
-    const VALIDATOR: Validator = schemas::validator(39);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ENUM,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::Variant2(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(39).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_BY_ENUM).is_valid(value)
+            }
         }
     }
 }
@@ -359,7 +387,9 @@ pub struct ByEnumA {
 }
 
 impl Contract for ByEnumA {
-    const VALIDATOR: Validator = schemas::validator(70);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ENUM.plus(9),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -389,7 +419,9 @@ pub struct ByEnumVariant2 {
 }
 
 impl Contract for ByEnumVariant2 {
-    const VALIDATOR: Validator = schemas::validator(71);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BY_ENUM.plus(10),
+    );
 
     fn is_valid(&self) -> bool {
         self.kind.is_valid() && self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -407,7 +439,9 @@ impl Contract for ByEnumVariant2 {
 }
 
 impl Contract for ByEnumVariant2Kind {
-    const VALIDATOR: Validator = schemas::validator(72);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_BASE.plus(3),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -458,7 +492,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.base.as_ref().is_none_or(|value| value.is_valid())
@@ -498,13 +532,17 @@ impl Contract for Input {
 }
 
 impl Contract for OneOfThem {
-    const VALIDATOR: Validator = schemas::validator(53);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ONE_OF_THEM,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(53).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_ONE_OF_THEM).is_valid(value)
+            }
         }
     }
 }
@@ -531,7 +569,9 @@ pub struct OneOfThemA {
 }
 
 impl Contract for OneOfThemA {
-    const VALIDATOR: Validator = schemas::validator(75);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ONE_OF_THEM.plus(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -558,7 +598,9 @@ pub struct OneOfThemB {
 }
 
 impl Contract for OneOfThemB {
-    const VALIDATOR: Validator = schemas::validator(76);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ONE_OF_THEM.plus(7),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -586,7 +628,9 @@ pub struct OptionalInBase {
 }
 
 impl Contract for OptionalInBase {
-    const VALIDATOR: Validator = schemas::validator(13);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OPTIONAL_IN_BASE,
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -612,13 +656,17 @@ impl Contract for OptionalInBase {
 ::contract_runtime::variants! { Outside { from { A(OutsideA), B(OutsideB) } nested { A, B } } }
 
 impl Contract for Outside {
-    const VALIDATOR: Validator = schemas::validator(48);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OUTSIDE,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(48).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_OUTSIDE).is_valid(value)
+            }
         }
     }
 }
@@ -645,7 +693,9 @@ pub struct OutsideA {
 }
 
 impl Contract for OutsideA {
-    const VALIDATOR: Validator = schemas::validator(73);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OUTSIDE.plus(5),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -674,7 +724,9 @@ pub struct OutsideB {
 }
 
 impl Contract for OutsideB {
-    const VALIDATOR: Validator = schemas::validator(74);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OUTSIDE.plus(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
@@ -705,13 +757,17 @@ impl Contract for OutsideB {
 }
 
 impl Contract for OverOptional {
-    const VALIDATOR: Validator = schemas::validator(59);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OVER_OPTIONAL,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(59).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_OVER_OPTIONAL).is_valid(value)
+            }
         }
     }
 }
@@ -736,7 +792,9 @@ pub struct OverOptionalA {
 }
 
 impl Contract for OverOptionalA {
-    const VALIDATOR: Validator = schemas::validator(77);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OVER_OPTIONAL.plus(5),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -763,7 +821,9 @@ pub struct OverOptionalB {
 }
 
 impl Contract for OverOptionalB {
-    const VALIDATOR: Validator = schemas::validator(78);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OVER_OPTIONAL.plus(6),
+    );
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

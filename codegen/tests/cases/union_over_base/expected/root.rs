@@ -7,5 +7,8 @@
 //! * `input.json` sha256 a4674151ffdff4cd
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -11,95 +11,131 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 10,
+        /// `input.json#/$defs/base`
+        INPUT_DEFS_BASE = 4,
+        /// `input.json#/$defs/optionalInBase`
+        INPUT_DEFS_OPTIONAL_IN_BASE = 3,
+        /// `input.json#/$defs/byAllOf`
+        INPUT_DEFS_BY_ALL_OF = 11,
+        /// `input.json#/$defs/besideRef`
+        INPUT_DEFS_BESIDE_REF = 7,
+        /// `input.json#/$defs/byAnyOf`
+        INPUT_DEFS_BY_ANY_OF = 11,
+        /// `input.json#/$defs/byEnum`
+        INPUT_DEFS_BY_ENUM = 11,
+        /// `input.json#/$defs/outside`
+        INPUT_DEFS_OUTSIDE = 7,
+        /// `input.json#/$defs/oneOfThem`
+        INPUT_DEFS_ONE_OF_THEM = 8,
+        /// `input.json#/$defs/overOptional`
+        INPUT_DEFS_OVER_OPTIONAL = 7,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("base", SchemaId(1)), ("besideRef", SchemaId(3)), ("byAllOf", SchemaId(2)), ("byAnyOf", SchemaId(4)), ("byEnum", SchemaId(5)), ("oneOfThem", SchemaId(7)), ("optional", SchemaId(8)), ("outside", SchemaId(6)), ("overOptional", SchemaId(9))])] },
-        Schema { resource: 0, location: "/properties/base", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/properties/byAllOf", keywords: &[Keyword::Ref(SchemaId(16))] },
-        Schema { resource: 0, location: "/properties/besideRef", keywords: &[Keyword::Ref(SchemaId(25))] },
-        Schema { resource: 0, location: "/properties/byAnyOf", keywords: &[Keyword::Ref(SchemaId(30))] },
-        Schema { resource: 0, location: "/properties/byEnum", keywords: &[Keyword::Ref(SchemaId(39))] },
-        Schema { resource: 0, location: "/properties/outside", keywords: &[Keyword::Ref(SchemaId(48))] },
-        Schema { resource: 0, location: "/properties/oneOfThem", keywords: &[Keyword::Ref(SchemaId(53))] },
-        Schema { resource: 0, location: "/properties/optional", keywords: &[Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/properties/overOptional", keywords: &[Keyword::Ref(SchemaId(59))] },
-        Schema { resource: 0, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", SchemaId(12)), ("kind", SchemaId(11))])] },
-        Schema { resource: 0, location: "/$defs/base/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/base/properties/id", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: 0, location: "/$defs/optionalInBase", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SchemaId(15)), ("kind", SchemaId(14))])] },
-        Schema { resource: 0, location: "/$defs/optionalInBase/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/optionalInBase/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: 0, location: "/$defs/byAllOf", keywords: &[Keyword::OneOf(&[SchemaId(17), SchemaId(21)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/0", keywords: &[Keyword::AllOf(&[SchemaId(18), SchemaId(19)])] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/0/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(20))])] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/0/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/1", keywords: &[Keyword::AllOf(&[SchemaId(22), SchemaId(23)])] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/1/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(24))])] },
-        Schema { resource: 0, location: "/$defs/byAllOf/oneOf/1/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/$defs/besideRef", keywords: &[Keyword::OneOf(&[SchemaId(26), SchemaId(28)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/besideRef/oneOf/0", keywords: &[Keyword::Properties(&[("kind", SchemaId(27))]), Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/besideRef/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/$defs/besideRef/oneOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(29))]), Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/besideRef/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/$defs/byAnyOf", keywords: &[Keyword::AnyOf(&[SchemaId(31), SchemaId(35)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/0", keywords: &[Keyword::AllOf(&[SchemaId(32), SchemaId(33)])] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/0/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(34))])] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/0/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/1", keywords: &[Keyword::AllOf(&[SchemaId(36), SchemaId(37)])] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/1/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(38))])] },
-        Schema { resource: 0, location: "/$defs/byAnyOf/anyOf/1/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/$defs/byEnum", keywords: &[Keyword::OneOf(&[SchemaId(40), SchemaId(44)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1), (Literal::String("c"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/0", keywords: &[Keyword::AllOf(&[SchemaId(41), SchemaId(42)])] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/0/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(43))])] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/0/allOf/1/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("a")])] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/1", keywords: &[Keyword::AllOf(&[SchemaId(45), SchemaId(46)])] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/1/allOf/0", keywords: &[Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(47))])] },
-        Schema { resource: 0, location: "/$defs/byEnum/oneOf/1/allOf/1/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("b"), Literal::String("c")])] },
-        Schema { resource: 0, location: "/$defs/outside", keywords: &[Keyword::Ref(SchemaId(10)), Keyword::OneOf(&[SchemaId(49), SchemaId(51)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/outside/oneOf/0", keywords: &[Keyword::Properties(&[("kind", SchemaId(50))])] },
-        Schema { resource: 0, location: "/$defs/outside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/$defs/outside/oneOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(52))])] },
-        Schema { resource: 0, location: "/$defs/outside/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/$defs/oneOfThem", keywords: &[Keyword::OneOf(&[SchemaId(54), SchemaId(56)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/oneOfThem/oneOf/0", keywords: &[Keyword::Properties(&[("kind", SchemaId(55))]), Keyword::Ref(SchemaId(10))] },
-        Schema { resource: 0, location: "/$defs/oneOfThem/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/$defs/oneOfThem/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(57)), ("own", SchemaId(58))])] },
-        Schema { resource: 0, location: "/$defs/oneOfThem/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/$defs/oneOfThem/oneOf/1/properties/own", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/$defs/overOptional", keywords: &[Keyword::OneOf(&[SchemaId(60), SchemaId(62)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: 0, location: "/$defs/overOptional/oneOf/0", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(61))]), Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/$defs/overOptional/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
-        Schema { resource: 0, location: "/$defs/overOptional/oneOf/1", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(63))]), Keyword::Ref(SchemaId(13))] },
-        Schema { resource: 0, location: "/$defs/overOptional/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
-        Schema { resource: 0, location: "/$defs/byAllOf", keywords: &[Keyword::AllOf(&[SchemaId(16), SchemaId(17)])] },
-        Schema { resource: 0, location: "/$defs/byAllOf", keywords: &[Keyword::AllOf(&[SchemaId(16), SchemaId(21)])] },
-        Schema { resource: 0, location: "/$defs/besideRef", keywords: &[Keyword::AllOf(&[SchemaId(25), SchemaId(26)])] },
-        Schema { resource: 0, location: "/$defs/besideRef", keywords: &[Keyword::AllOf(&[SchemaId(25), SchemaId(28)])] },
-        Schema { resource: 0, location: "/$defs/byAnyOf", keywords: &[Keyword::AllOf(&[SchemaId(30), SchemaId(31)])] },
-        Schema { resource: 0, location: "/$defs/byAnyOf", keywords: &[Keyword::AllOf(&[SchemaId(30), SchemaId(35)])] },
-        Schema { resource: 0, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[SchemaId(39), SchemaId(40)])] },
-        Schema { resource: 0, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[SchemaId(39), SchemaId(44)])] },
-        Schema { resource: 0, location: "/$defs/base/properties/kind", keywords: &[Keyword::AllOf(&[SchemaId(11), SchemaId(47)])] },
-        Schema { resource: 0, location: "/$defs/outside", keywords: &[Keyword::AllOf(&[SchemaId(48), SchemaId(49)])] },
-        Schema { resource: 0, location: "/$defs/outside", keywords: &[Keyword::AllOf(&[SchemaId(48), SchemaId(51)])] },
-        Schema { resource: 0, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[SchemaId(53), SchemaId(54)])] },
-        Schema { resource: 0, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[SchemaId(53), SchemaId(56)])] },
-        Schema { resource: 0, location: "/$defs/overOptional", keywords: &[Keyword::AllOf(&[SchemaId(59), SchemaId(60)])] },
-        Schema { resource: 0, location: "/$defs/overOptional", keywords: &[Keyword::AllOf(&[SchemaId(59), SchemaId(62)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("base", INPUT.plus(1)), ("besideRef", INPUT.plus(3)), ("byAllOf", INPUT.plus(2)), ("byAnyOf", INPUT.plus(4)), ("byEnum", INPUT.plus(5)), ("oneOfThem", INPUT.plus(7)), ("optional", INPUT.plus(8)), ("outside", INPUT.plus(6)), ("overOptional", INPUT.plus(9))])] },
+        Schema { resource: IN_INPUT, location: "/properties/base", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/properties/byAllOf", keywords: &[Keyword::Ref(INPUT_DEFS_BY_ALL_OF)] },
+        Schema { resource: IN_INPUT, location: "/properties/besideRef", keywords: &[Keyword::Ref(INPUT_DEFS_BESIDE_REF)] },
+        Schema { resource: IN_INPUT, location: "/properties/byAnyOf", keywords: &[Keyword::Ref(INPUT_DEFS_BY_ANY_OF)] },
+        Schema { resource: IN_INPUT, location: "/properties/byEnum", keywords: &[Keyword::Ref(INPUT_DEFS_BY_ENUM)] },
+        Schema { resource: IN_INPUT, location: "/properties/outside", keywords: &[Keyword::Ref(INPUT_DEFS_OUTSIDE)] },
+        Schema { resource: IN_INPUT, location: "/properties/oneOfThem", keywords: &[Keyword::Ref(INPUT_DEFS_ONE_OF_THEM)] },
+        Schema { resource: IN_INPUT, location: "/properties/optional", keywords: &[Keyword::Ref(INPUT_DEFS_OPTIONAL_IN_BASE)] },
+        Schema { resource: IN_INPUT, location: "/properties/overOptional", keywords: &[Keyword::Ref(INPUT_DEFS_OVER_OPTIONAL)] },
+        // INPUT_DEFS_BASE
+        Schema { resource: IN_INPUT, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", INPUT_DEFS_BASE.plus(2)), ("kind", INPUT_DEFS_BASE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/base/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/base/properties/id", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/$defs/base/properties/kind", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE.plus(1), INPUT_DEFS_BY_ENUM.plus(8)])] },
+        // INPUT_DEFS_OPTIONAL_IN_BASE
+        Schema { resource: IN_INPUT, location: "/$defs/optionalInBase", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT_DEFS_OPTIONAL_IN_BASE.plus(2)), ("kind", INPUT_DEFS_OPTIONAL_IN_BASE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/optionalInBase/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/optionalInBase/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_BY_ALL_OF
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BY_ALL_OF.plus(1), INPUT_DEFS_BY_ALL_OF.plus(5)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ALL_OF.plus(2), INPUT_DEFS_BY_ALL_OF.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ALL_OF.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/1", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ALL_OF.plus(6), INPUT_DEFS_BY_ALL_OF.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/1/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ALL_OF.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/1/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ALL_OF, INPUT_DEFS_BY_ALL_OF.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ALL_OF, INPUT_DEFS_BY_ALL_OF.plus(5)])] },
+        // INPUT_DEFS_BESIDE_REF
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BESIDE_REF.plus(1), INPUT_DEFS_BESIDE_REF.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BESIDE_REF.plus(2))]), Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BESIDE_REF.plus(4))]), Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BESIDE_REF, INPUT_DEFS_BESIDE_REF.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BESIDE_REF, INPUT_DEFS_BESIDE_REF.plus(3)])] },
+        // INPUT_DEFS_BY_ANY_OF
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_BY_ANY_OF.plus(1), INPUT_DEFS_BY_ANY_OF.plus(5)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ANY_OF.plus(2), INPUT_DEFS_BY_ANY_OF.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ANY_OF.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/1", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ANY_OF.plus(6), INPUT_DEFS_BY_ANY_OF.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/1/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ANY_OF.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/1/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ANY_OF, INPUT_DEFS_BY_ANY_OF.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ANY_OF, INPUT_DEFS_BY_ANY_OF.plus(5)])] },
+        // INPUT_DEFS_BY_ENUM
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BY_ENUM.plus(1), INPUT_DEFS_BY_ENUM.plus(5)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1), (Literal::String("c"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM.plus(2), INPUT_DEFS_BY_ENUM.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ENUM.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0/allOf/1/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("a")])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM.plus(6), INPUT_DEFS_BY_ENUM.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ENUM.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1/allOf/1/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("b"), Literal::String("c")])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(5)])] },
+        // INPUT_DEFS_OUTSIDE
+        Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::Ref(INPUT_DEFS_BASE), Keyword::OneOf(&[INPUT_DEFS_OUTSIDE.plus(1), INPUT_DEFS_OUTSIDE.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OUTSIDE.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OUTSIDE.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::AllOf(&[INPUT_DEFS_OUTSIDE, INPUT_DEFS_OUTSIDE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::AllOf(&[INPUT_DEFS_OUTSIDE, INPUT_DEFS_OUTSIDE.plus(3)])] },
+        // INPUT_DEFS_ONE_OF_THEM
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::OneOf(&[INPUT_DEFS_ONE_OF_THEM.plus(1), INPUT_DEFS_ONE_OF_THEM.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_ONE_OF_THEM.plus(2))]), Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_ONE_OF_THEM.plus(4)), ("own", INPUT_DEFS_ONE_OF_THEM.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1/properties/own", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(3)])] },
+        // INPUT_DEFS_OVER_OPTIONAL
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional", keywords: &[Keyword::OneOf(&[INPUT_DEFS_OVER_OPTIONAL.plus(1), INPUT_DEFS_OVER_OPTIONAL.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/0", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_OVER_OPTIONAL.plus(2))]), Keyword::Ref(INPUT_DEFS_OPTIONAL_IN_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/1", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_OVER_OPTIONAL.plus(4))]), Keyword::Ref(INPUT_DEFS_OPTIONAL_IN_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional", keywords: &[Keyword::AllOf(&[INPUT_DEFS_OVER_OPTIONAL, INPUT_DEFS_OVER_OPTIONAL.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional", keywords: &[Keyword::AllOf(&[INPUT_DEFS_OVER_OPTIONAL, INPUT_DEFS_OVER_OPTIONAL.plus(3)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 0aaf8fe852634583
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

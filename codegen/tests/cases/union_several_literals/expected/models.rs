@@ -33,14 +33,14 @@ use super::schemas;
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Stored(value) => value.is_valid(),
             Self::Moved(value) => value.is_valid(),
             Self::Gone(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -57,7 +57,7 @@ pub struct InputGone {
 ::contract_runtime::object! { InputGone { tag { state = "state" is "GONE" } extra undeclared } }
 
 impl Contract for InputGone {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -86,7 +86,7 @@ pub struct Moved {
 }
 
 impl Contract for Moved {
-    const VALIDATOR: Validator = schemas::validator(8);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MOVED);
 
     fn is_valid(&self) -> bool {
         self.state.is_valid() && is_apart(&self.extra, Self::DECLARED)
@@ -104,7 +104,9 @@ impl Contract for Moved {
 }
 
 impl Contract for MovedState {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_MOVED.plus(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -134,7 +136,7 @@ pub struct Stored {
 }
 
 impl Contract for Stored {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_STORED);
 
     fn is_valid(&self) -> bool {
         self.state.is_valid() && !self.place.is_empty()
@@ -153,7 +155,9 @@ impl Contract for Stored {
 }
 
 impl Contract for StoredState {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_STORED.plus(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 41b16c88f61ce5d7
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

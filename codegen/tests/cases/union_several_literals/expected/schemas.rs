@@ -8,28 +8,43 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 6,
+        /// `input.json#/$defs/stored`
+        INPUT_DEFS_STORED = 3,
+        /// `input.json#/$defs/moved`
+        INPUT_DEFS_MOVED = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2), SchemaId(3)], Some(&Choice { tag: "state", branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", SchemaId(4))])] },
-        Schema { resource: 0, location: "/oneOf/2/properties/state", keywords: &[Keyword::Const(Literal::String("GONE"))] },
-        Schema { resource: 0, location: "/$defs/stored", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["place", "state"]), Keyword::Properties(&[("place", SchemaId(7)), ("state", SchemaId(6))])] },
-        Schema { resource: 0, location: "/$defs/stored/properties/state", keywords: &[Keyword::Enum(&[Literal::String("STORED"), Literal::String("RESERVED")])] },
-        Schema { resource: 0, location: "/$defs/stored/properties/place", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/$defs/moved", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", SchemaId(9)), ("to", SchemaId(10))])] },
-        Schema { resource: 0, location: "/$defs/moved/properties/state", keywords: &[Keyword::Enum(&[Literal::String("MOVED"), Literal::String("LENT")])] },
-        Schema { resource: 0, location: "/$defs/moved/properties/to", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(3)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(2), INPUT.plus(3)], Some(&Choice { tag: "state", branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_STORED)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_MOVED)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/2/properties/state", keywords: &[Keyword::Const(Literal::String("GONE"))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(3)])] },
+        // INPUT_DEFS_STORED
+        Schema { resource: IN_INPUT, location: "/$defs/stored", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["place", "state"]), Keyword::Properties(&[("place", INPUT_DEFS_STORED.plus(2)), ("state", INPUT_DEFS_STORED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stored/properties/state", keywords: &[Keyword::Enum(&[Literal::String("STORED"), Literal::String("RESERVED")])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stored/properties/place", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        // INPUT_DEFS_MOVED
+        Schema { resource: IN_INPUT, location: "/$defs/moved", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", INPUT_DEFS_MOVED.plus(1)), ("to", INPUT_DEFS_MOVED.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/moved/properties/state", keywords: &[Keyword::Enum(&[Literal::String("MOVED"), Literal::String("LENT")])] },
+        Schema { resource: IN_INPUT, location: "/$defs/moved/properties/to", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

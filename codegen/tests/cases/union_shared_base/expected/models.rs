@@ -32,13 +32,13 @@ use super::schemas;
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Named(value) => value.is_valid(),
             Self::Bare(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct InputBare {
 }
 
 impl Contract for InputBare {
-    const VALIDATOR: Validator = schemas::validator(12);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(12));
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty()
@@ -110,7 +110,7 @@ pub struct InputNamed {
 }
 
 impl Contract for InputNamed {
-    const VALIDATOR: Validator = schemas::validator(11);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty()

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 2428122a465454f2
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,29 +8,38 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 13,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", SchemaId(1)), ("kind", SchemaId(2)), ("note", SchemaId(3))]), Keyword::OneOf(&[SchemaId(4), SchemaId(8)], Some(&Choice { tag: "kind", branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
-        Schema { resource: 0, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Required(&["name"]), Keyword::Properties(&[("kind", SchemaId(5)), ("name", SchemaId(6)), ("note", SchemaId(7))])] },
-        Schema { resource: 0, location: "/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("named"))] },
-        Schema { resource: 0, location: "/oneOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/oneOf/0/properties/note", keywords: &[Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Properties(&[("kind", SchemaId(9)), ("name", SchemaId(10))])] },
-        Schema { resource: 0, location: "/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("bare"))] },
-        Schema { resource: 0, location: "/oneOf/1/properties/name", keywords: &[Keyword::False] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(4)])] },
-        Schema { resource: 0, location: "", keywords: &[Keyword::AllOf(&[SchemaId(0), SchemaId(8)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", INPUT.plus(1)), ("kind", INPUT.plus(2)), ("note", INPUT.plus(3))]), Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(8)], Some(&Choice { tag: "kind", branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Required(&["name"]), Keyword::Properties(&[("kind", INPUT.plus(5)), ("name", INPUT.plus(6)), ("note", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("named"))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0/properties/note", keywords: &[Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(9)), ("name", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("bare"))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1/properties/name", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(8)])] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

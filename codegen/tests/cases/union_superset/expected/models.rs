@@ -33,31 +33,40 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         (self.radius.is_some()
             && self
                 .radius
                 .as_ref()
-                .is_none_or(|value| schemas::validator(2).is_valid(value))
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+                })
             && self
                 .unit
                 .as_ref()
-                .is_none_or(|value| schemas::validator(3).is_valid(value))
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                })
             || self.width.is_some() && self.height.is_some()
                 && self
                     .width
                     .as_ref()
-                    .is_none_or(|value| schemas::validator(5).is_valid(value))
+                    .is_none_or(|value| {
+                        schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                    })
                 && self
                     .height
                     .as_ref()
-                    .is_none_or(|value| schemas::validator(6).is_valid(value))
+                    .is_none_or(|value| {
+                        schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
+                    })
                 && self
                     .unit
                     .as_ref()
-                    .is_none_or(|value| schemas::validator(7).is_valid(value)))
-            && is_apart(&self.extra, Self::DECLARED)
+                    .is_none_or(|value| {
+                        schemas::validator(schemas::INPUT.plus(7)).is_valid(value)
+                    })) && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 86014e7d4c6f3270
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

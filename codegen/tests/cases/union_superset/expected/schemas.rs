@@ -9,24 +9,33 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 8,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::AnyOf(&[SchemaId(1), SchemaId(4)], None)] },
-        Schema { resource: 0, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["radius"]), Keyword::Properties(&[("radius", SchemaId(2)), ("unit", SchemaId(3))])] },
-        Schema { resource: 0, location: "/anyOf/0/properties/radius", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0))] },
-        Schema { resource: 0, location: "/anyOf/0/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("m"), Literal::String("km")])] },
-        Schema { resource: 0, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["height", "width"]), Keyword::Properties(&[("height", SchemaId(6)), ("unit", SchemaId(7)), ("width", SchemaId(5))])] },
-        Schema { resource: 0, location: "/anyOf/1/properties/width", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/anyOf/1/properties/height", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/anyOf/1/properties/unit", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AnyOf(&[INPUT.plus(1), INPUT.plus(4)], None)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["radius"]), Keyword::Properties(&[("radius", INPUT.plus(2)), ("unit", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0/properties/radius", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0))] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("m"), Literal::String("km")])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["height", "width"]), Keyword::Properties(&[("height", INPUT.plus(6)), ("unit", INPUT.plus(7)), ("width", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1/properties/width", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1/properties/height", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1/properties/unit", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

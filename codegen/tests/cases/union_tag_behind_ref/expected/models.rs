@@ -30,7 +30,7 @@ pub struct Cat {
 }
 
 impl Contract for Cat {
-    const VALIDATOR: Validator = schemas::validator(5);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_CAT);
 
     fn is_valid(&self) -> bool {
         self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
@@ -47,7 +47,9 @@ impl Contract for Cat {
 }
 
 impl Contract for CatTag {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_CAT_TAG,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -66,7 +68,7 @@ pub struct Dog {
 ::contract_runtime::object! { Dog { tag { kind = "kind" is "dog" } extra undeclared } }
 
 impl Contract for Dog {
-    const VALIDATOR: Validator = schemas::validator(9);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_DOG);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -83,7 +85,9 @@ impl Contract for Dog {
 }
 
 impl Contract for DogTag {
-    const VALIDATOR: Validator = schemas::validator(4);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_DOG_TAG,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -109,13 +113,13 @@ impl Contract for DogTag {
 ::contract_runtime::variants! { Input { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Cat(value) => value.is_valid(),
             Self::Dog(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(0).is_valid(value),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
         }
     }
 }

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 412347c852dfc550
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

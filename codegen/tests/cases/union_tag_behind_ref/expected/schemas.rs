@@ -11,30 +11,57 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 3,
+        /// `input.json#/$defs/catTag`
+        INPUT_DEFS_CAT_TAG = 1,
+        /// `input.json#/$defs/dogTag`
+        INPUT_DEFS_DOG_TAG = 1,
+        /// `input.json#/$defs/cat`
+        INPUT_DEFS_CAT = 3,
+        /// `input.json#/$defs/dogAlias`
+        INPUT_DEFS_DOG_ALIAS = 1,
+        /// `input.json#/$defs/dog`
+        INPUT_DEFS_DOG = 3,
+        /// `input.json#/$defs/tagged`
+        INPUT_DEFS_TAGGED = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::OneOf(&[SchemaId(1), SchemaId(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
-        Schema { resource: 0, location: "/oneOf/0", keywords: &[Keyword::Ref(SchemaId(5))] },
-        Schema { resource: 0, location: "/oneOf/1", keywords: &[Keyword::Ref(SchemaId(8))] },
-        Schema { resource: 0, location: "/$defs/catTag", keywords: &[Keyword::Const(Literal::String("cat"))] },
-        Schema { resource: 0, location: "/$defs/dogTag", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("dog")])] },
-        Schema { resource: 0, location: "/$defs/cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "lives"]), Keyword::Properties(&[("kind", SchemaId(6)), ("lives", SchemaId(7))])] },
-        Schema { resource: 0, location: "/$defs/cat/properties/kind", keywords: &[Keyword::Ref(SchemaId(3))] },
-        Schema { resource: 0, location: "/$defs/cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
-        Schema { resource: 0, location: "/$defs/dogAlias", keywords: &[Keyword::Ref(SchemaId(9))] },
-        Schema { resource: 0, location: "/$defs/dog", keywords: &[Keyword::Properties(&[("kind", SchemaId(11))]), Keyword::AllOf(&[SchemaId(10)])] },
-        Schema { resource: 0, location: "/$defs/dog/allOf/0", keywords: &[Keyword::Ref(SchemaId(12))] },
-        Schema { resource: 0, location: "/$defs/dog/properties/kind", keywords: &[Keyword::Ref(SchemaId(4))] },
-        Schema { resource: 0, location: "/$defs/tagged", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(13))])] },
-        Schema { resource: 0, location: "/$defs/tagged/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_CAT)] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_DOG_ALIAS)] },
+        // INPUT_DEFS_CAT_TAG
+        Schema { resource: IN_INPUT, location: "/$defs/catTag", keywords: &[Keyword::Const(Literal::String("cat"))] },
+        // INPUT_DEFS_DOG_TAG
+        Schema { resource: IN_INPUT, location: "/$defs/dogTag", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("dog")])] },
+        // INPUT_DEFS_CAT
+        Schema { resource: IN_INPUT, location: "/$defs/cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "lives"]), Keyword::Properties(&[("kind", INPUT_DEFS_CAT.plus(1)), ("lives", INPUT_DEFS_CAT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/cat/properties/kind", keywords: &[Keyword::Ref(INPUT_DEFS_CAT_TAG)] },
+        Schema { resource: IN_INPUT, location: "/$defs/cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
+        // INPUT_DEFS_DOG_ALIAS
+        Schema { resource: IN_INPUT, location: "/$defs/dogAlias", keywords: &[Keyword::Ref(INPUT_DEFS_DOG)] },
+        // INPUT_DEFS_DOG
+        Schema { resource: IN_INPUT, location: "/$defs/dog", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_DOG.plus(2))]), Keyword::AllOf(&[INPUT_DEFS_DOG.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/dog/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_TAGGED)] },
+        Schema { resource: IN_INPUT, location: "/$defs/dog/properties/kind", keywords: &[Keyword::Ref(INPUT_DEFS_DOG_TAG)] },
+        // INPUT_DEFS_TAGGED
+        Schema { resource: IN_INPUT, location: "/$defs/tagged", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_TAGGED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tagged/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

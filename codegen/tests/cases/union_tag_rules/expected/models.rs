@@ -20,7 +20,7 @@ pub struct In {
 ::contract_runtime::object! { In { tag { kind = "kind" is "in" } extra undeclared } }
 
 impl Contract for In {
-    const VALIDATOR: Validator = schemas::validator(14);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_IN);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -49,7 +49,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.beside.as_ref().is_none_or(|value| value.is_valid())
@@ -83,14 +83,16 @@ impl Contract for Input {
 }
 
 impl Contract for InputBeside {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::In(value) => value.is_valid(),
             Self::Out(_) => false,
             Self::Never(_) => false,
-            Self::Unknown(value) => schemas::validator(1).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.plus(1)).is_valid(value)
+            }
         }
     }
 }
@@ -120,14 +122,16 @@ impl Contract for InputBeside {
 }
 
 impl Contract for InputInside {
-    const VALIDATOR: Validator = schemas::validator(6);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::In(value) => value.is_valid(),
             Self::Out(value) => value.is_valid(),
             Self::Never(value) => value.is_valid(),
-            Self::Unknown(value) => schemas::validator(6).is_valid(value),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
+            }
         }
     }
 }
@@ -144,7 +148,7 @@ pub struct InputInsideIn {
 ::contract_runtime::object! { InputInsideIn { tag { kind = "kind" is "in" } extra undeclared } }
 
 impl Contract for InputInsideIn {
-    const VALIDATOR: Validator = schemas::validator(20);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -168,7 +172,7 @@ pub struct InputInsideNever {
 }
 
 impl Contract for InputInsideNever {
-    const VALIDATOR: Validator = schemas::validator(22);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(16));
 
     fn is_valid(&self) -> bool {
         false
@@ -187,7 +191,7 @@ pub struct InputInsideOut {
 ::contract_runtime::object! { InputInsideOut { tag { kind = "kind" is "out" } extra undeclared } }
 
 impl Contract for InputInsideOut {
-    const VALIDATOR: Validator = schemas::validator(21);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(15));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -206,7 +210,7 @@ pub struct Never {
 ::contract_runtime::object! { Never { tag { kind = "kind" is "never" } extra undeclared } }
 
 impl Contract for Never {
-    const VALIDATOR: Validator = schemas::validator(18);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_NEVER);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -225,7 +229,7 @@ pub struct Out {
 ::contract_runtime::object! { Out { tag { kind = "kind" is "out" } extra undeclared } }
 
 impl Contract for Out {
-    const VALIDATOR: Validator = schemas::validator(16);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OUT);
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 73fa041c2ae6d8b7
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

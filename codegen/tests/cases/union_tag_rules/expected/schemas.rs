@@ -11,43 +11,61 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 17,
+        /// `input.json#/$defs/in`
+        INPUT_DEFS_IN = 2,
+        /// `input.json#/$defs/out`
+        INPUT_DEFS_OUT = 2,
+        /// `input.json#/$defs/never`
+        INPUT_DEFS_NEVER = 2,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("beside", SchemaId(1)), ("inside", SchemaId(6))])] },
-        Schema { resource: 0, location: "/properties/beside", keywords: &[Keyword::Properties(&[("kind", SchemaId(2))]), Keyword::OneOf(&[SchemaId(3), SchemaId(4), SchemaId(5)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
-        Schema { resource: 0, location: "/properties/beside/properties/kind", keywords: &[Keyword::MaxLength(2)] },
-        Schema { resource: 0, location: "/properties/beside/oneOf/0", keywords: &[Keyword::Ref(SchemaId(14))] },
-        Schema { resource: 0, location: "/properties/beside/oneOf/1", keywords: &[Keyword::Ref(SchemaId(16))] },
-        Schema { resource: 0, location: "/properties/beside/oneOf/2", keywords: &[Keyword::Ref(SchemaId(18))] },
-        Schema { resource: 0, location: "/properties/inside", keywords: &[Keyword::OneOf(&[SchemaId(7), SchemaId(10), SchemaId(12)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(8))])] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("in")), Keyword::Not(SchemaId(9))] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/0/properties/kind/not", keywords: &[Keyword::MaxLength(1)] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(11))])] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("out")), Keyword::Pattern(&PATTERN_0)] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(13))])] },
-        Schema { resource: 0, location: "/properties/inside/oneOf/2/properties/kind", keywords: &[Keyword::Const(Literal::String("never")), Keyword::MaxLength(4)] },
-        Schema { resource: 0, location: "/$defs/in", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(15))])] },
-        Schema { resource: 0, location: "/$defs/in/properties/kind", keywords: &[Keyword::Const(Literal::String("in"))] },
-        Schema { resource: 0, location: "/$defs/out", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(17))])] },
-        Schema { resource: 0, location: "/$defs/out/properties/kind", keywords: &[Keyword::Const(Literal::String("out"))] },
-        Schema { resource: 0, location: "/$defs/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SchemaId(19))])] },
-        Schema { resource: 0, location: "/$defs/never/properties/kind", keywords: &[Keyword::Const(Literal::String("never"))] },
-        Schema { resource: 0, location: "/properties/inside", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(7)])] },
-        Schema { resource: 0, location: "/properties/inside", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(10)])] },
-        Schema { resource: 0, location: "/properties/inside", keywords: &[Keyword::AllOf(&[SchemaId(6), SchemaId(12)])] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("beside", INPUT.plus(1)), ("inside", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/beside", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(2))]), Keyword::OneOf(&[INPUT.plus(3), INPUT.plus(4), INPUT.plus(5)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/beside/properties/kind", keywords: &[Keyword::MaxLength(2)] },
+        Schema { resource: IN_INPUT, location: "/properties/beside/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_IN)] },
+        Schema { resource: IN_INPUT, location: "/properties/beside/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_OUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/beside/oneOf/2", keywords: &[Keyword::Ref(INPUT_DEFS_NEVER)] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::OneOf(&[INPUT.plus(7), INPUT.plus(10), INPUT.plus(12)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("in")), Keyword::Not(INPUT.plus(9))] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind/not", keywords: &[Keyword::MaxLength(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(11))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("out")), Keyword::Pattern(&PATTERN_198E5543)] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(13))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/2/properties/kind", keywords: &[Keyword::Const(Literal::String("never")), Keyword::MaxLength(4)] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(6), INPUT.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(6), INPUT.plus(10)])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(6), INPUT.plus(12)])] },
+        // INPUT_DEFS_IN
+        Schema { resource: IN_INPUT, location: "/$defs/in", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_IN.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/in/properties/kind", keywords: &[Keyword::Const(Literal::String("in"))] },
+        // INPUT_DEFS_OUT
+        Schema { resource: IN_INPUT, location: "/$defs/out", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_OUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/out/properties/kind", keywords: &[Keyword::Const(Literal::String("out"))] },
+        // INPUT_DEFS_NEVER
+        Schema { resource: IN_INPUT, location: "/$defs/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_NEVER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/never/properties/kind", keywords: &[Keyword::Const(Literal::String("never"))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
 
 /// `^o.+t$`
 #[rustfmt::skip]
-pub(super) static PATTERN_0: Pattern = Pattern { source: "^o.+t$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('\n', 1), ('\u{b}', 0), ('\r', 1), ('\u{e}', 0), ('o', 2), ('p', 0), ('t', 3), ('u', 0), ('\u{2028}', 1), ('\u{202a}', 0)], 4, 12, 12, &[0, 0, 0, 0, 4, 4, 4, 4, 20, 0, 20, 8, 0, 0, 16, 0, 20, 0, 20, 20, 20, 0, 20, 8])) };
+pub(super) static PATTERN_198E5543: Pattern<'static> = Pattern { source: "^o.+t$", program: pattern::Program::Dfa(pattern::Dfa::new(&[('\0', 0), ('\n', 1), ('\u{b}', 0), ('\r', 1), ('\u{e}', 0), ('o', 2), ('p', 0), ('t', 3), ('u', 0), ('\u{2028}', 1), ('\u{202a}', 0)], 4, 12, 12, &[0, 0, 0, 0, 4, 4, 4, 4, 20, 0, 20, 8, 0, 0, 16, 0, 20, 0, 20, 20, 20, 0, 20, 8])) };

@@ -38,7 +38,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self
@@ -69,7 +69,7 @@ pub struct InputObjectsItem {
 ::contract_runtime::object! { InputObjectsItem { optional { a = "a", b = "b" } extra undeclared } }
 
 impl Contract for InputObjectsItem {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -7,5 +7,8 @@
 //! * `input.json` sha256 3b6095acb3f9d83c
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,24 +8,33 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 8,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", SchemaId(7)), ("numbers", SchemaId(5)), ("objects", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/objects", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(2), from: 0 }] },
-        Schema { resource: 0, location: "/properties/objects/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", SchemaId(3)), ("b", SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/objects/items/properties/a", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/properties/objects/items/properties/b", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/numbers", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: SchemaId(6), from: 0 }] },
-        Schema { resource: 0, location: "/properties/numbers/items", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: 0, location: "/properties/any", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(7)), ("numbers", INPUT.plus(5)), ("objects", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/objects", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/objects/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(3)), ("b", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/objects/items/properties/a", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/properties/objects/items/properties/b", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/numbers", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: INPUT.plus(6), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/numbers/items", keywords: &[Keyword::Type(Types::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

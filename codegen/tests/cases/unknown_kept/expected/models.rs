@@ -31,7 +31,7 @@ pub struct Input {
 }
 
 impl Contract for Input {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.items.iter().all(|value| value.is_valid())
@@ -53,7 +53,7 @@ pub struct InputItemsItem {
 ::contract_runtime::object! { InputItemsItem { required { id = "id" } extra undeclared } }
 
 impl Contract for InputItemsItem {
-    const VALIDATOR: Validator = schemas::validator(2);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

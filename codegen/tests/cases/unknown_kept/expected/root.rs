@@ -7,5 +7,8 @@
 //! * `input.json` sha256 c55daa6be7afc983
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

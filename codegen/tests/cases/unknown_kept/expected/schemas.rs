@@ -8,21 +8,30 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json`
+        INPUT = 5,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", SchemaId(1)), ("nextCursor", SchemaId(4))])] },
-        Schema { resource: 0, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SchemaId(2), from: 0 }] },
-        Schema { resource: 0, location: "/properties/items/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SchemaId(3))])] },
-        Schema { resource: 0, location: "/properties/items/items/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: 0, location: "/properties/nextCursor", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        // INPUT
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", INPUT.plus(1)), ("nextCursor", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/items/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/items/items/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/nextCursor", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

@@ -29,11 +29,15 @@ pub struct Loose {
 }
 
 impl Contract for Loose {
-    const VALIDATOR: Validator = schemas::validator(0);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::LOOSE);
 
     fn is_valid(&self) -> bool {
-        self.number.as_ref().is_none_or(|value| schemas::validator(1).is_valid(value))
-            && self.never.is_none() && is_apart(&self.extra, Self::DECLARED)
+        self
+            .number
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::LOOSE.plus(1)).is_valid(value)
+            }) && self.never.is_none() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 
@@ -53,7 +57,7 @@ impl Contract for Loose {
 
 ::contract_runtime::variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
 
-::contract_runtime::contract!(Meta = schemas::validator(6));
+::contract_runtime::contract!(Meta = schemas::validator(schemas::STRUCTURE_ONLY));
 
 /// `Root` of the contract.
 ///
@@ -79,7 +83,7 @@ pub struct Root {
 }
 
 impl Contract for Root {
-    const VALIDATOR: Validator = schemas::validator(3);
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
         self.loose.as_ref().is_none_or(|value| value.is_valid())

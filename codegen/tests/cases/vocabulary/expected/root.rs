@@ -5,9 +5,14 @@
 //! Inputs:
 //!
 //! * `loose.json` sha256 22f36aad877125cc
+//!
 //! * `meta.json` sha256 98d411c7c8645837
+//!
 //! * `root.json` sha256 ac9914abb48f4b7d
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;

@@ -8,25 +8,46 @@ use ::contract_runtime::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_LOOSE {
+        /// `loose.json`
+        LOOSE = 3,
+    }
+    IN_ROOT {
+        /// `root.json`
+        ROOT = 3,
+    }
+    IN_STRUCTURE_ONLY {
+        /// `structure-only`
+        STRUCTURE_ONLY = 1,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "", keywords: &[Keyword::Properties(&[("never", SchemaId(2)), ("number", SchemaId(1))])] },
-        Schema { resource: 0, location: "/properties/number", keywords: &[] },
-        Schema { resource: 0, location: "/properties/never", keywords: &[Keyword::False] },
-        Schema { resource: 1, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", SchemaId(4)), ("tight", SchemaId(5))])] },
-        Schema { resource: 1, location: "/properties/loose", keywords: &[Keyword::Ref(SchemaId(0))] },
-        Schema { resource: 1, location: "/properties/tight", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
-        Schema { resource: 2, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT))] },
+        // LOOSE
+        Schema { resource: IN_LOOSE, location: "", keywords: &[Keyword::Properties(&[("never", LOOSE.plus(2)), ("number", LOOSE.plus(1))])] },
+        Schema { resource: IN_LOOSE, location: "/properties/number", keywords: &[] },
+        Schema { resource: IN_LOOSE, location: "/properties/never", keywords: &[Keyword::False] },
+        // ROOT
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", ROOT.plus(1)), ("tight", ROOT.plus(2))])] },
+        Schema { resource: IN_ROOT, location: "/properties/loose", keywords: &[Keyword::Ref(LOOSE)] },
+        Schema { resource: IN_ROOT, location: "/properties/tight", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
+        // STRUCTURE_ONLY
+        Schema { resource: IN_STRUCTURE_ONLY, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT))] },
     ],
     resources: &[
+        // IN_LOOSE
         Resource { uri: "https://meta.example/loose.json", dynamic_anchors: &[] },
+        // IN_ROOT
         Resource { uri: "https://meta.example/root.json", dynamic_anchors: &[] },
-        Resource { uri: "https://meta.example/structure-only", dynamic_anchors: &[("meta", SchemaId(6))] },
+        // IN_STRUCTURE_ONLY
+        Resource { uri: "https://meta.example/structure-only", dynamic_anchors: &[("meta", STRUCTURE_ONLY)] },
     ],
 };

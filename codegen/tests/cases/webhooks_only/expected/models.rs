@@ -34,7 +34,9 @@ pub struct Event {
 }
 
 impl Contract for Event {
-    const VALIDATOR: Validator = schemas::validator(1);
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_EVENT,
+    );
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty() && is_apart(&self.extra, Self::DECLARED)

@@ -7,7 +7,10 @@
 //! * `input.json` sha256 e35f8c85571715ad
 
 pub mod models;
+
+#[doc(hidden)]
 pub mod schemas;
+
 pub mod types;
 
 #[cfg(any(feature = "client", feature = "server"))]

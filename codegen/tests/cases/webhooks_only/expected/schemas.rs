@@ -8,20 +8,32 @@ use ::contract_runtime::schema::{
 
 /// The validator of a schema, by its row in [`TABLES`].
 #[must_use]
-pub const fn validator(row: u32) -> Validator {
-    Validator::new(&TABLES, SchemaId(row))
+pub const fn validator(row: SchemaId) -> Validator<'static> {
+    Validator::new(&TABLES, row)
+}
+
+::contract_runtime::rows! {
+    IN_INPUT {
+        /// `input.json#/webhooks/stockChanged/post`
+        INPUT_WEBHOOKS_STOCK_CHANGED_POST = 1,
+        /// `input.json#/components/schemas/Event`
+        INPUT_SCHEMAS_EVENT = 3,
+    }
 }
 
 /// Every schema of the contract, as the validators read it.
 #[rustfmt::skip]
-pub static TABLES: Tables = Tables {
+pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        Schema { resource: 0, location: "/webhooks/stockChanged/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(SchemaId(1))] },
-        Schema { resource: 0, location: "/components/schemas/Event", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("at", SchemaId(3)), ("id", SchemaId(2))])] },
-        Schema { resource: 0, location: "/components/schemas/Event/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: 0, location: "/components/schemas/Event/properties/at", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
+        // INPUT_WEBHOOKS_STOCK_CHANGED_POST
+        Schema { resource: IN_INPUT, location: "/webhooks/stockChanged/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_EVENT)] },
+        // INPUT_SCHEMAS_EVENT
+        Schema { resource: IN_INPUT, location: "/components/schemas/Event", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("at", INPUT_SCHEMAS_EVENT.plus(2)), ("id", INPUT_SCHEMAS_EVENT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Event/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Event/properties/at", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
     ],
     resources: &[
+        // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };

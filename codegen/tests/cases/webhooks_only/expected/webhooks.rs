@@ -5,6 +5,7 @@
 use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
+use super::schemas;
 
 /// Every webhook and callback, in the order of the contract.
 pub static WEBHOOKS: &[Operation] = &[
@@ -27,7 +28,9 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema",
-                    validator: Some(super::schemas::validator(0)),
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_WEBHOOKS_STOCK_CHANGED_POST),
+                    ),
                 },
             ],
         }),

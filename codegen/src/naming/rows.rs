@@ -1,0 +1,243 @@
+//! The names that rows of tables are counted from: the constants of the generated module `schemas`.
+//!
+//! Each resource, definition, component and operation begins a *group* of rows and names it, so that
+//! an edit of one moves the rows of no other. A name is that of the file and of the way from there:
+//! `SHIP`, `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends on its own resource alone,
+//! unless two files have one stem: then the shorter address keeps it, and the other takes its
+//! folder's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    names,
+    schema::{Graph, ResourceId, SchemaId},
+};
+
+/// The names of groups, settled on the whole contract.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowNames {
+    /// By the URI of the resource.
+    resources: BTreeMap<String, String>,
+    /// By URI and pointer of the schema, or of what holds it, at the head of the group.
+    heads: BTreeMap<(String, String), String>,
+}
+
+impl RowNames {
+    /// Names every group of a contract.
+    #[must_use]
+    pub(crate) fn settle(graph: &Graph) -> Self {
+        let mut names = Self::default();
+        let mut taken = Taken::default();
+        let mut resources: Vec<ResourceId> = graph.resources.ids().collect();
+        resources.sort_by_key(|&id| {
+            let uri = graph.resource(id).uri.as_str();
+            (uri.matches('/').count(), uri)
+        });
+        for &id in &resources {
+            let uri = &graph.resource(id).uri;
+            names.resources.insert(uri.clone(), taken.resource(uri));
+        }
+        let mut heads: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for id in graph.ids() {
+            heads.insert((graph.resource(graph.schema(id).resource).uri.as_str(), head_of(graph, id)));
+        }
+        for (uri, head) in heads {
+            let mut name = names.resource(uri).to_owned();
+            if !head.is_empty() {
+                for step in head.split('/').skip(1).filter(|step| *step != "components") {
+                    name.push('_');
+                    name.push_str(&names::constant_name(&step.replace("~1", "/").replace("~0", "~")));
+                }
+                name = taken.numbered(name);
+            }
+            names.heads.insert((uri.to_owned(), head.to_owned()), name);
+        }
+        names
+    }
+
+    /// The name of a resource.
+    #[must_use]
+    pub(crate) fn resource(&self, uri: &str) -> &str {
+        self.resources.get(uri).map_or("", String::as_str)
+    }
+
+    /// The name of a group, by its resource and its head.
+    #[must_use]
+    pub(crate) fn group(&self, uri: &str, head: &str) -> &str {
+        self.heads.get(&(uri.to_owned(), head.to_owned())).map_or("", String::as_str)
+    }
+}
+
+/// Where the group of a schema begins: its definition, component or operation, else its resource.
+#[must_use]
+pub(crate) fn head_of(graph: &Graph, id: SchemaId) -> &str {
+    let pointer = graph.schema(id).location.as_str();
+    let steps = match pointer.split('/').nth(1) {
+        Some("$defs" | "definitions") => 2,
+        Some("components" | "paths" | "webhooks") => 3,
+        _ => return "",
+    };
+    let end = pointer.match_indices('/').nth(steps).map_or(pointer.len(), |(at, _)| at);
+    &pointer[..end]
+}
+
+/// What constants of patterns are called, by the patterns: a name says nothing of the others, so
+/// that a new one renames none.
+#[must_use]
+pub(crate) fn pattern_names<'p>(
+    sources: impl Iterator<Item = &'p String> + Clone,
+) -> BTreeMap<&'p str, String> {
+    let digest = |source: &str, bytes: usize| -> String {
+        Sha256::digest(source).iter().take(bytes).map(|byte| format!("{byte:02X}")).collect()
+    };
+    let mut short: BTreeMap<String, usize> = BTreeMap::new();
+    for source in sources.clone() {
+        *short.entry(digest(source, SHORT)).or_default() += 1;
+    }
+    let name = |source: &str| {
+        let own = digest(source, SHORT);
+        if short.get(&own) == Some(&1) { own } else { digest(source, LONG) }
+    };
+    sources.map(|source| (source.as_str(), format!("{PATTERN}{}", name(source)))).collect()
+}
+
+const PATTERN: &str = "PATTERN_";
+
+/// Bytes of a digest that tell one contract's patterns apart.
+const SHORT: usize = 4;
+/// Bytes of a whole digest, for those that this does not tell apart.
+const LONG: usize = 32;
+
+/// The constant of a resource's own number, beside that of its first row.
+#[must_use]
+pub(crate) fn resource_constant(name: &str) -> String {
+    format!("IN_{name}")
+}
+
+/// Names that are given away.
+#[derive(Default)]
+struct Taken(BTreeSet<String>);
+
+impl Taken {
+    fn is_free(&self, name: &str) -> bool {
+        let digits = |rest: &str| {
+            [2 * SHORT, 2 * LONG].contains(&rest.len()) && rest.chars().all(|c| c.is_ascii_hexdigit())
+        };
+        !self.0.contains(name) && name != "TABLES" && !name.strip_prefix(PATTERN).is_some_and(digits)
+    }
+
+    /// A name for a resource: the stem of its file, with folders before it until it is free.
+    fn resource(&mut self, uri: &str) -> String {
+        let mut name = names::constant_name(&names::stem(uri));
+        let path = uri.split_once("://").map_or(uri, |(_, path)| path);
+        let mut folders = path.rsplit(['/', ':']).skip(1).filter(|folder| !folder.is_empty());
+        let both = |name: &str| [name.to_owned(), resource_constant(name)];
+        while !both(&name).iter().all(|name| self.is_free(name)) {
+            let Some(folder) = folders.next() else { break };
+            name = format!("{}_{name}", names::constant_name(folder));
+        }
+        let plain = name.clone();
+        let mut number = 1_u32;
+        while !both(&name).iter().all(|name| self.is_free(name)) {
+            number += 1;
+            name = format!("{plain}{number}");
+        }
+        self.0.extend(both(&name));
+        name
+    }
+
+    fn numbered(&mut self, plain: String) -> String {
+        let mut name = plain.clone();
+        let mut number = 1_u32;
+        while !self.is_free(&name) {
+            number += 1;
+            name = format!("{plain}{number}");
+        }
+        self.0.insert(name.clone());
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Sources,
+        resolve::{ResolveOptions, resolve},
+    };
+
+    fn graph(files: &[(&str, &str)]) -> Graph {
+        let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
+        let mut sources = Sources::from_texts(&texts).unwrap();
+        let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
+        assert!(!problems.has_errors(), "{problems}");
+        graph
+    }
+
+    /// Every name of a contract, in their order.
+    fn all(files: &[(&str, &str)]) -> Vec<String> {
+        let names = RowNames::settle(&graph(files));
+        let mut all: Vec<String> = names.heads.into_values().collect();
+        all.sort_unstable();
+        all
+    }
+
+    const KEYED: &str = r#"{"type": "object", "$defs": {"itemKey": {"type": "string"}, "größe": true}}"#;
+
+    #[test]
+    fn groups_are_called_by_file_and_way() {
+        assert_eq!(
+            all(&[("stock-lot.schema.json", KEYED)]),
+            ["STOCK_LOT", "STOCK_LOT_DEFS_GRUF6UDFE", "STOCK_LOT_DEFS_ITEM_KEY"]
+        );
+        let api = r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {"/pets": {
+            "get": {"responses": {"200": {"description": "a", "content": {"application/json": {"schema": {
+                "$ref": "#/components/schemas/Pet"}}}}}}}},
+            "components": {"schemas": {"Pet": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                "parameters": {"limit": {"name": "limit", "in": "query", "schema": {"type": "integer"}}}}}"##;
+        assert_eq!(
+            all(&[("api.json", api)]),
+            ["API_PARAMETERS_LIMIT", "API_PATHS_PETS_GET", "API_SCHEMAS_PET"]
+        );
+    }
+
+    #[test]
+    fn another_resource_renames_nothing() {
+        let alone = all(&[("b/ship.json", KEYED)]);
+        let first = all(&[("b/ship.json", KEYED), ("c/d/ship.json", KEYED), ("a/tank.json", KEYED)]);
+        assert!(alone.iter().all(|name| first.contains(name)), "{alone:?} {first:?}");
+        assert!(first.contains(&"D_SHIP".to_owned()), "{first:?}");
+    }
+
+    #[test]
+    fn names_are_distinct_and_leave_the_generators_own_alone() {
+        let odd = r#"{"$defs": {"a-b": true, "a_b": true}}"#;
+        let files = [
+            ("tables.json", odd),
+            ("in-ship.json", odd),
+            ("ship.json", odd),
+            ("pattern-0123abcd.json", odd),
+            ("ship-defs-a-b.json", odd),
+        ];
+        let found = all(&files);
+        let distinct: BTreeSet<&String> = found.iter().collect();
+        assert_eq!(distinct.len(), found.len(), "{found:?}");
+        assert_eq!(found.len(), 3 * files.len());
+        assert!(!found.contains(&"TABLES".to_owned()), "{found:?}");
+        assert!(!found.contains(&"PATTERN_0123ABCD".to_owned()), "{found:?}");
+        // `IN_SHIP` is a row of another file, so the resource that it would name is called otherwise.
+        assert!(found.contains(&"IN_SHIP".to_owned()), "{found:?}");
+        assert!(found.contains(&"SHIP2_DEFS_A_B".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn a_pattern_is_called_the_same_whatever_stands_beside_it() {
+        let (one, other) = ("^a$".to_owned(), "^b$".to_owned());
+        let both = [one.clone(), other];
+        let beside = pattern_names(both.iter());
+        assert_eq!(pattern_names([one.clone()].iter())["^a$"], beside["^a$"]);
+        assert_ne!(beside["^a$"], beside["^b$"]);
+    }
+}
