@@ -15,9 +15,6 @@ use crate::relay::Local;
 use crate::store::{Store, StoreError};
 use crate::web::{self, Web};
 
-/// How much of each kind is removed in one transaction.
-const SWEPT_AT_ONCE: usize = 500;
-
 /// The exchange in one process: identity provider, pages, gateway and backend.
 #[derive(Clone)]
 pub struct App {
@@ -90,15 +87,6 @@ impl App {
     #[must_use]
     pub const fn backend(&self) -> &Backend {
         &self.backend
-    }
-
-    /// Removes what has had its time, a bounded piece at a time, so that no write waits long.
-    ///
-    /// # Errors
-    /// What the store says; what was removed before stays removed.
-    pub async fn sweep(&self) -> Result<(), StoreError> {
-        while self.backend.sweep(SWEPT_AT_ONCE).await?.more {}
-        Ok(())
     }
 
     /// Everything over HTTP, on one origin.

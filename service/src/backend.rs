@@ -26,6 +26,7 @@ mod refusal;
 pub use blueprints::set_defaults;
 pub use change::{Interruption, Step};
 pub use confirm::{Confirmed, Preview};
+pub(crate) use held::prune as prune_held;
 
 use std::fmt;
 use std::sync::Arc;
@@ -64,19 +65,6 @@ impl fmt::Debug for Backend {
     }
 }
 
-/// What one round of [`Backend::sweep`] removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Swept {
-    /// Tombstones older than 90 days (LIM-13).
-    pub tombstones: usize,
-    /// Cursors that were kept and not used for 90 days.
-    pub cursors: usize,
-    /// Held batches that nobody confirmed (WRT-13).
-    pub held: usize,
-    /// Whether some may be left: sweep again.
-    pub more: bool,
-}
-
 impl Backend {
     /// Over a store, which is given what it lacks for cursors.
     ///
@@ -112,21 +100,6 @@ impl Backend {
         body: BlueprintChangeSet,
     ) -> Result<ChangeResult, StoreError> {
         self.change_beside::<blueprints::Blueprints>(member, author, body).await
-    }
-
-    /// Removes what has had its time, at most so much of each kind, so that no write waits long.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub async fn sweep(&self, most: usize) -> Result<Swept, StoreError> {
-        let now = self.environment.now();
-        let sweep = move |connection: &rusqlite::Connection| {
-            let feed::retention::Pruned { tombstones, cursors, more } =
-                feed::retention::prune(connection, now, most)?;
-            let held = held::prune(connection, now, most)?;
-            Ok(Swept { tombstones, cursors, held, more: more || held == most })
-        };
-        self.store.write(sweep).await
     }
 }
 

@@ -26,7 +26,6 @@ mod provider;
 mod records;
 mod refusal;
 mod scopes;
-pub(crate) mod secrets;
 pub mod sessions;
 pub mod tokens;
 
@@ -34,9 +33,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use codes::UserCode;
+pub(crate) use connections::{end_over as end_connections, prune as prune_connections};
 pub use device::State as LoginState;
+pub(crate) use device::prune as prune_logins;
 pub use disconnect::{Disconnected, disconnect_client, disconnect_installation};
 pub use endpoints::router;
+pub(crate) use keys::prune as prune_keys;
 pub use keys::rotate;
 pub use provider::{
     DEVICE_GRANT, Decision, Provider, ProviderError, REFRESH_GRANT, Shared, Undecided, Waiting,

@@ -20,6 +20,7 @@
 //! | [`web`] | the member's pages: sign-in, device login, consent | it decides nothing; a form is a request to the provider or the backend |
 //! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
 //! | [`sandbox`] | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
+//! | [`upkeep`] | what has had its time goes, a bounded piece at a time | it decides nothing that a request would wait for |
 //!
 //! Time and randomness come in through [`Environment`]; nothing else reads a clock.
 
@@ -41,10 +42,12 @@ pub mod quota;
 pub mod registry;
 pub mod relay;
 pub mod sandbox;
+mod secrets;
 pub mod serve;
 pub mod shared;
 pub mod store;
 pub mod time;
+pub mod upkeep;
 pub mod web;
 
 pub use caller::Caller;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::ids::{ClientId, MemberId};
 use crate::shared::Unavailable;
 use crate::shared::quota::{QuotaCounter, Writes};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, limit};
 
 /// Counts writes when the day's limit allows it, all of them or none.
 ///
@@ -26,11 +26,6 @@ pub fn take(
     let after = used.unwrap_or(0).saturating_add(i64::from(writes.count));
     if after > i64::from(writes.limit) {
         return Ok(false);
-    }
-    if used.is_none() {
-        // The day before may still be given back to, by a request from before midnight.
-        let sql = "DELETE FROM write_quota WHERE client = ?1 AND member = ?2 AND day < ?3 - 1";
-        connection.prepare_cached(sql)?.execute(params![client, member, day])?;
     }
     let sql = "INSERT INTO write_quota (client, member, day, used) VALUES (?1, ?2, ?3, ?4) \
                ON CONFLICT (client, member, day) DO UPDATE SET used = excluded.used";
@@ -53,6 +48,17 @@ pub fn give_back(
         "UPDATE write_quota SET used = max(used - ?4, 0) WHERE client = ?1 AND member = ?2 AND day = ?3";
     connection.prepare_cached(sql)?.execute(params![client, member, day, count])?;
     Ok(())
+}
+
+/// Forgets at most so many counts of days before yesterday, which may still be given back to by a request from
+/// before midnight; says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune(connection: &Connection, today: i64, most: usize) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM write_quota WHERE (client, member, day) IN \
+               (SELECT client, member, day FROM write_quota WHERE day < ?1 - 1 LIMIT ?2)";
+    Ok(connection.prepare_cached(sql)?.execute(params![today, limit(most)])?)
 }
 
 /// How many writes of a day are counted.
@@ -126,10 +132,15 @@ mod tests {
             let taken = QuotaCounter::take(&store, &client, &member, day, Writes { count: 1, limit: 9 });
             assert_eq!(taken.await, Ok(true));
         }
-        let days = store.read(|connection| {
-            let sql = "SELECT group_concat(day) FROM write_quota";
-            Ok::<String, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
-        });
-        assert_eq!(days.await.unwrap(), "3,4");
+        let left = async |most| {
+            let days = store.write(move |connection| {
+                let gone = prune(connection, 4, most)?;
+                let sql = "SELECT group_concat(day) FROM write_quota";
+                Ok::<(usize, String), StoreError>((gone, connection.query_row(sql, [], |row| row.get(0))?))
+            });
+            days.await.unwrap()
+        };
+        assert_eq!(left(2).await, (2, "2,3,4".to_owned()));
+        assert_eq!(left(2).await, (1, "3,4".to_owned()));
     }
 }

@@ -19,3 +19,8 @@ mod writer;
 pub use backup::{BackupError, restore};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
+
+/// A count as `LIMIT` takes it.
+pub(crate) fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}

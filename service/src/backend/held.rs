@@ -1,6 +1,5 @@
 //! Batches that wait for the member's confirmation: one per client and member (WRT-12, WRT-13).
 
-use aws_lc_rs::digest::{SHA256, digest};
 use exchange_api::operations::OperationId;
 use exchange_api::refusals::PlainCode;
 use exchange_api::types::ConfirmationUrl;
@@ -11,7 +10,8 @@ use super::admission::Admitted;
 use super::refusal::Failure;
 use crate::caller::Caller;
 use crate::ids::MemberId;
-use crate::store::StoreError;
+use crate::secrets;
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// Where the page stands, below the origin of the member's pages.
@@ -60,7 +60,7 @@ pub(super) fn hold(
     connection.prepare_cached(sql)?.execute(params![
         caller.client,
         caller.member,
-        hash_of(&handoff),
+        secrets::hash(&handoff),
         operation.operation().id,
         written,
         body,
@@ -83,7 +83,7 @@ pub(super) fn find(
                WHERE handoff_hash = ?1 AND member = ?2 AND expires_at > ?3";
     let found: Option<(String, String, Vec<u8>, i64)> = connection
         .prepare_cached(sql)?
-        .query_row(params![hash_of(handoff), member, now.millis()], |row| {
+        .query_row(params![secrets::hash(handoff), member, now.millis()], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })
         .optional()?;
@@ -95,18 +95,16 @@ pub(super) fn find(
 /// Drops the batch of a handoff.
 pub(super) fn drop_it(connection: &Connection, handoff: &str) -> Result<(), StoreError> {
     let sql = "DELETE FROM held_batch WHERE handoff_hash = ?1";
-    connection.prepare_cached(sql)?.execute([hash_of(handoff)])?;
+    connection.prepare_cached(sql)?.execute([secrets::hash(handoff)])?;
     Ok(())
 }
 
-/// Drops at most so many that nobody confirmed in time.
-pub(super) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// Drops at most so many held batches that nobody confirmed in time (WRT-13); says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM held_batch WHERE handoff_hash IN \
                (SELECT handoff_hash FROM held_batch WHERE expires_at <= ?1 LIMIT ?2)";
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    Ok(connection.prepare_cached(sql)?.execute(params![now.millis(), most])?)
-}
-
-fn hash_of(handoff: &str) -> Vec<u8> {
-    digest(&SHA256, handoff.as_bytes()).as_ref().to_vec()
+    Ok(connection.prepare_cached(sql)?.execute(params![now.millis(), limit(most)])?)
 }

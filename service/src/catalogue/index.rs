@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use rusqlite::Connection;
 
 use super::contents::Kind;
 use super::fuzzy::Likeness;
 use super::names::{canonical, folded, without_maker};
 use super::places::Places;
+use crate::secrets;
 use crate::store::StoreError;
 
 /// The longest key that is shown as it is (LIM-29).
@@ -36,8 +36,7 @@ pub fn shown_key(id: &str) -> String {
     if id.chars().nth(LONGEST_KEY).is_none() {
         return id.to_owned();
     }
-    let hash = digest(&SHA256, id.as_bytes());
-    hash.as_ref().iter().fold("h:".to_owned(), |key, byte| format!("{key}{byte:02x}"))
+    format!("h:{}", secrets::hex(&secrets::hash(id)))
 }
 
 /// A name as clients see it: of a longer one the first 200 characters (BPR-02).

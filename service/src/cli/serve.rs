@@ -1,7 +1,6 @@
 //! `serve` and `config`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use exchange_service::Environment;
 use exchange_service::app::App;
@@ -10,6 +9,7 @@ use exchange_service::logging::{self, Form};
 use exchange_service::serve::Server;
 use exchange_service::serve::watch::{Metrics, Readiness, health};
 use exchange_service::store::{Options, Place, Store};
+use exchange_service::upkeep::Upkeep;
 use figment::Figment;
 use figment::providers::{Env, Format as _, Serialized, Toml};
 use tokio::net::TcpListener;
@@ -19,8 +19,6 @@ use super::{ConfigArgs, Failure, say};
 
 /// Variables of the same beginning that are no values of the configuration.
 const OTHERS: [&str; 3] = ["config", "log", "sandbox"];
-/// How often what has had its time is removed.
-const SWEEP: Duration = Duration::from_secs(60);
 
 /// Serves until it is told to stop.
 pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
@@ -37,6 +35,7 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     let store = store.map_err(|error| undone(&error))?;
     let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await;
     let app = app.map_err(|error| undone(&error))?;
+    let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
     let readiness = Readiness::new(store);
     let router = app.router().merge(health(readiness.clone()));
     let server = Server::new(router, &config, &environment).map_err(|error| undone(&error))?;
@@ -49,14 +48,14 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     }
     let listener = listen(config.serve.listen).await?;
     tracing::info!(address = %config.serve.listen, "listening");
-    let sweeping = tokio::spawn(sweep(app));
+    let upkeep = tokio::spawn(upkeep.run());
     server
         .run(listener, async move {
             told_to_stop().await;
             readiness.stop();
         })
         .await;
-    sweeping.abort();
+    upkeep.abort();
     tracing::info!("stopped");
     Ok(())
 }
@@ -64,17 +63,6 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
 async fn listen(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
     let listener = TcpListener::bind(address).await;
     listener.map_err(|error| Failure::Undone(format!("cannot listen on {address}: {error}")))
-}
-
-/// Removes what has had its time, for as long as it is awaited.
-async fn sweep(app: App) {
-    let mut turns = tokio::time::interval(SWEEP);
-    loop {
-        turns.tick().await;
-        if let Err(error) = app.sweep().await {
-            tracing::warn!(%error, "what has had its time was not removed");
-        }
-    }
 }
 
 /// Interrupted, or terminated.

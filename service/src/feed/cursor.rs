@@ -8,8 +8,6 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::stream::Tag;
 use crate::ids::MemberId;
+use crate::secrets;
 use crate::store::StoreError;
 use crate::store::epoch::{self, Epoch};
 use crate::time::Moment;
@@ -87,11 +86,7 @@ pub(super) struct Seal {
 /// # Errors
 /// What the database says, or that there are no random numbers.
 pub(super) fn settle_key(connection: &Connection, random: &dyn Random) -> Result<(), StoreError> {
-    let mut key = [0_u8; 32];
-    random.fill(&mut key)?;
-    let sql = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
-    connection.prepare_cached(sql)?.execute(params![KEY, key])?;
-    Ok(())
+    secrets::key(connection, random, KEY).map(drop)
 }
 
 impl Seal {
@@ -118,7 +113,7 @@ impl Seal {
             bytes.extend(&written);
             None
         } else {
-            let hash = hash_of(&written);
+            let hash = secrets::head(&secrets::hash(&written));
             bytes.extend(hash);
             Some(Kept { hash, vector: written })
         };
@@ -133,7 +128,9 @@ impl Seal {
         let bytes = Some(text).filter(|text| text.len() <= 128)?;
         let bytes = URL_SAFE_NO_PAD.decode(bytes).ok()?;
         let (signed, mac) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
-        verify_slices_are_equal(&self.mac(holder, signed), mac).ok()?;
+        if !secrets::same(&self.mac(holder, signed), mac) {
+            return None;
+        }
         let (head, body) = signed.split_at_checked(HEAD)?;
         let [version, form, at @ ..] = head else { return None };
         let at = at.iter().fold(0_i64, |at, byte| (at << 8) | i64::from(*byte));
@@ -160,14 +157,6 @@ impl Seal {
         mac.iter_mut().zip(tag.as_ref()).for_each(|(to, from)| *to = *from);
         mac
     }
-}
-
-/// The name under which a vector is kept.
-fn hash_of(vector: &[u8]) -> [u8; 16] {
-    let mut hash = [0; 16];
-    let digest = digest(&SHA256, vector);
-    hash.iter_mut().zip(digest.as_ref()).for_each(|(to, from)| *to = *from);
-    hash
 }
 
 const SNAPSHOT: u8 = 1;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ids::{ClientId, InstallationId, MemberId};
+use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -32,12 +32,7 @@ impl Stream {
     /// What a cursor calls it.
     #[must_use]
     pub(super) fn tag(&self) -> Tag {
-        let mut tag = Tag::default();
-        let digest = digest(&SHA256, self.0.as_bytes());
-        for (to, from) in tag.iter_mut().zip(digest.as_ref()) {
-            *to = *from;
-        }
-        tag
+        secrets::head(&secrets::hash(&self.0))
     }
 }
 

@@ -4,7 +4,6 @@
 
 use std::sync::LazyLock;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use bytes::Bytes;
 use contract_runtime::operation::Lookup;
 use contract_runtime::server::{Answer, HeaderMap, HeaderValue, StatusCode};
@@ -14,6 +13,7 @@ use http::{Method, header};
 
 use super::ending::Refused;
 use super::facts::Facts;
+use crate::secrets;
 
 /// One file of the contract.
 #[derive(Clone, Copy, Debug)]
@@ -147,9 +147,8 @@ fn schema_tag(at: usize) -> &'static HeaderValue {
 
 /// The first half of the file's SHA-256.
 fn tag(file: &File) -> HeaderValue {
-    let hash = digest(&SHA256, file.bytes);
-    let half = u128::from_be_bytes(hash.as_ref()[..16].try_into().unwrap_or_default());
-    HeaderValue::from_str(&format!("\"{half:032x}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+    let half = secrets::hex(&secrets::head::<16>(&secrets::hash(file.bytes)));
+    HeaderValue::from_str(&format!("\"{half}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use moka::sync::Cache;
 
 use crate::idp::tokens::{TokenClaims, TokenRefusal, Verifier};
+use crate::secrets;
 use crate::time::Moment;
 
 /// A verifier behind a bounded memory. What was revoked since is asked per request, elsewhere.
@@ -22,8 +22,7 @@ impl Tokens {
 
     /// What the token says, when it is good.
     pub(super) async fn verify(&self, token: &str, now: Moment) -> Result<Arc<TokenClaims>, TokenRefusal> {
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+        let hash = secrets::hash(token);
         if let Some(claims) = self.known.get(&hash) {
             if now < claims.expires_at {
                 return Ok(claims);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::digest::{Context, SHA256, digest};
 use contract_runtime::server::Answer;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -10,7 +9,8 @@ use super::answers::{headers_to_text, is_kept, read};
 use super::budget::{self, OVERHEAD, Terms};
 use crate::caller::{Caller, Claim};
 use crate::ids::{ClientId, MemberId};
-use crate::store::StoreError;
+use crate::secrets;
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// Who asks for which key, and for what.
@@ -57,11 +57,7 @@ pub enum Completion {
 /// What a key stands for: the route and the body, byte by byte (GW-10).
 #[must_use]
 pub fn request_hash(operation: &str, body: &[u8]) -> [u8; 32] {
-    let mut hash = Context::new(&SHA256);
-    hash.update(operation.as_bytes());
-    hash.update(&[0]);
-    hash.update(body);
-    bytes_of(hash.finish().as_ref())
+    secrets::hash_of(&[operation.as_bytes(), &[0], body])
 }
 
 /// Looks for the key, and claims it when nobody has it.
@@ -75,7 +71,7 @@ pub fn claim(
     now: Moment,
 ) -> Result<Found, StoreError> {
     let Claiming { client, member, key, request, fence } = *asked;
-    let claim = Claim { key_hash: hex(digest(&SHA256, key.as_bytes()).as_ref()), fence };
+    let claim = Claim { key_hash: secrets::hex(&secrets::hash(key)), fence };
     expire(connection, terms, now, EXPIRED_AT_ONCE)?;
     if let Some(row) = row(connection, client, member, &claim.key_hash)? {
         let over = now >= row.created_at.plus(terms.window);
@@ -182,12 +178,12 @@ pub fn give_back(connection: &Connection, caller: &Caller) -> Result<(), StoreEr
 ///
 /// # Errors
 /// What the database says.
-pub fn expire(connection: &Connection, terms: &Terms, now: Moment, most: u32) -> Result<usize, StoreError> {
+pub fn expire(connection: &Connection, terms: &Terms, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "SELECT client, member, key_hash FROM idempotency WHERE created_at <= ?1 \
                ORDER BY created_at LIMIT ?2";
     let over: Vec<(ClientId, MemberId, String)> = connection
         .prepare_cached(sql)?
-        .query_map(params![now.minus(terms.window).millis(), most], |row| {
+        .query_map(params![now.minus(terms.window).millis(), limit(most)], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<Result<_, _>>()?;
@@ -198,7 +194,7 @@ pub fn expire(connection: &Connection, terms: &Terms, now: Moment, most: u32) ->
 }
 
 /// How many a claim forgets on its way: more than the one row that it may add.
-const EXPIRED_AT_ONCE: u32 = 8;
+const EXPIRED_AT_ONCE: usize = 8;
 
 struct Row {
     request: [u8; 32],
@@ -263,13 +259,4 @@ fn signed(bytes: u64) -> i64 {
 
 fn bytes_of(slice: &[u8]) -> [u8; 32] {
     slice.try_into().unwrap_or_default()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

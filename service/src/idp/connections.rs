@@ -13,13 +13,13 @@ use rusqlite::{Connection as Database, OptionalExtension as _, Row, params};
 use super::records::{self, Actor};
 use super::refusal::Refusal;
 use super::scopes::Scopes;
-use super::secrets::{Hash, same};
 use super::sessions;
 use crate::config::Idp;
 use crate::ids::{ClientId, MemberId};
 use crate::members::State;
 use crate::registry;
-use crate::store::StoreError;
+use crate::secrets::{Hash, same};
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -235,12 +235,6 @@ pub(super) fn begin(database: &Database, connection: &Connection, name: &str) ->
         member,
         jkt
     ])?;
-    // What ended long ago; never so much that this one has to wait for it.
-    database
-        .prepare_cached(
-            "DELETE FROM connection WHERE id IN (SELECT id FROM connection WHERE ended_at <= ?1 LIMIT 16)",
-        )?
-        .execute([created_at.minus(DAY.saturating_mul(KEPT)).millis()])?;
     database
         .prepare_cached(
             "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, session, current_hash, \
@@ -290,6 +284,44 @@ pub(super) fn end(
         records::notice(database, now, &connection.member, "connection-reused", connection.client.as_str())?;
     }
     records::audit(database, now, actor, &connection.client, "end-connection", &connection.id, end.as_str())
+}
+
+/// Ends at most so many connections whose time is over and for which nobody came (LIM-08); says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn end_over(
+    database: &Database,
+    config: &Idp,
+    now: Moment,
+    most: usize,
+) -> Result<usize, StoreError> {
+    let unused = now.minus(DAY.saturating_mul(config.unused_days)).millis();
+    let longest = now.minus(DAY.saturating_mul(config.longest_days)).millis();
+    let sql = "SELECT id FROM connection WHERE ended_at IS NULL AND used_at <= ?1 \
+               UNION SELECT id FROM connection WHERE ended_at IS NULL AND created_at <= ?2 LIMIT ?3";
+    let ids: Vec<String> = database
+        .prepare_cached(sql)?
+        .query_map(params![unused, longest, limit(most)], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in &ids {
+        if let Some(connection) = find(database, id)? {
+            let around = around(database, &connection, now, config)?;
+            let reason = over(&connection, &around, now, config).unwrap_or(End::Unused);
+            end(database, &connection, reason, Actor::Service, now)?;
+        }
+    }
+    Ok(ids.len())
+}
+
+/// Forgets at most so many connections that ended 90 days ago or before; says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
+    let before = now.minus(DAY.saturating_mul(KEPT)).millis();
+    let sql = "DELETE FROM connection WHERE id IN (SELECT id FROM connection WHERE ended_at <= ?1 LIMIT ?2)";
+    Ok(database.prepare_cached(sql)?.execute(params![before, limit(most)])?)
 }
 
 /// Ends the connections that were to last no longer than a browser session.

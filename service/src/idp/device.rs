@@ -8,9 +8,9 @@ use rusqlite::{Connection as Database, OptionalExtension as _, Row, params};
 
 use super::codes::UserCode;
 use super::scopes::Scopes;
-use super::secrets::{self, Hash};
 use crate::ids::{ClientId, MemberId};
-use crate::store::StoreError;
+use crate::secrets::{self, Hash};
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// What a poll that comes too early adds to the interval, for good (ERR-44).
@@ -107,13 +107,6 @@ pub(super) fn begin(
     now: Moment,
 ) -> Result<bool, StoreError> {
     let code = secrets::hash(code.as_str());
-    // What ended a while ago; never so much that this one has to wait for it.
-    database
-        .prepare_cached(
-            "DELETE FROM device_login WHERE device_hash IN \
-             (SELECT device_hash FROM device_login WHERE expires_at <= ?1 LIMIT 32)",
-        )?
-        .execute([now.minus(KEPT).millis()])?;
     // A code that has ended is free again, however long its login is still known.
     database
         .prepare_cached("DELETE FROM device_login WHERE user_code_hash = ?1 AND expires_at <= ?2")?
@@ -134,6 +127,13 @@ pub(super) fn begin(
             login.interval.as_secs() as i64,
         ])?;
     Ok(made == 1)
+}
+
+/// Forgets at most so many logins that ended a day ago or before; says how many.
+pub(crate) fn prune(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM device_login WHERE device_hash IN \
+               (SELECT device_hash FROM device_login WHERE expires_at <= ?1 LIMIT ?2)";
+    Ok(database.prepare_cached(sql)?.execute(params![now.minus(KEPT).millis(), limit(most)])?)
 }
 
 /// The login of a device code.

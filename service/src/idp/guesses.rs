@@ -9,9 +9,9 @@ use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use dpop_bound::Pending;
 
+use crate::secrets;
 use crate::time::Moment;
 
 /// What is counted, each with a limit of its own.
@@ -143,12 +143,7 @@ fn make_room(full_at: &mut HashMap<Name, Moment>, room: usize, now: Moment) {
 }
 
 fn key(attempt: Attempt, name: &str) -> Name {
-    let mut context = Context::new(&SHA256);
-    context.update(&[attempt as u8]);
-    context.update(name.as_bytes());
-    let mut key = Name::default();
-    key.copy_from_slice(&context.finish().as_ref()[..size_of::<Name>()]);
-    key
+    secrets::head(&secrets::hash_of(&[&[attempt as u8], name.as_bytes()]))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, limit};
 use crate::time::Moment;
 
 /// The `typ` of access tokens (RFC 9068, 2.1).
@@ -39,12 +39,19 @@ pub fn rotate(connection: &Connection, now: Moment) -> Result<(), StoreError> {
         .prepare_cached("UPDATE signing_key SET retired_at = ?1 WHERE retired_at IS NULL")?
         .execute([now.millis()])?;
     connection
-        .prepare_cached("DELETE FROM signing_key WHERE retired_at <= ?1")?
-        .execute([now.minus(KEPT).millis()])?;
-    connection
         .prepare_cached("INSERT INTO signing_key (kid, pkcs8, created_at) VALUES (?1, ?2, ?3)")?
         .execute(params![pair.public_key().thumbprint().to_string(), &pkcs8[..], now.millis()])?;
     Ok(())
+}
+
+/// Removes at most so many keys that retired a month ago or before; says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM signing_key WHERE kid IN \
+               (SELECT kid FROM signing_key WHERE retired_at <= ?1 LIMIT ?2)";
+    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(KEPT).millis(), limit(most)])?)
 }
 
 /// Makes the first key where there is none.

@@ -25,13 +25,13 @@ use super::proofs::{Asked, Proofs};
 use super::records::Actor;
 use super::refusal::Refusal;
 use super::scopes::Scopes;
-use super::secrets;
 use super::tokens::{TokenRefusal, Verifier, Verifying};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::ids::{ClientId, MemberId};
 use crate::peer::Peer;
 use crate::registry::{self, Client};
+use crate::secrets;
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 
@@ -191,7 +191,7 @@ impl Provider {
         let successors = store
             .write(move |database| {
                 keys::settle(database, now)?;
-                secrets::key(database, &inside, "refresh-successor")
+                secrets::key(database, inside.random(), "refresh-successor")
             })
             .await?;
         let token_life = Duration::from_secs(config.idp.access_token_seconds);

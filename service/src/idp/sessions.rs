@@ -6,10 +6,10 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::connections::{self, End};
-use super::secrets::{self, Hash};
 use crate::environment::Environment;
 use crate::ids::MemberId;
-use crate::store::StoreError;
+use crate::secrets::{self, Hash};
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// How long a session is kept after its end.
@@ -51,16 +51,19 @@ pub fn begin(
         auth_time: now,
         expires_at: now.plus(life),
     };
-    // What ended a while ago; never so much that this one has to wait for it.
-    connection
-        .prepare_cached(
-            "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE expires_at <= ?1 LIMIT 16)",
-        )?
-        .execute([now.minus(KEPT).millis()])?;
     connection
         .prepare_cached("INSERT INTO session (hash, member, auth_time, expires_at) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![session.hash, member, session.auth_time.millis(), session.expires_at.millis()])?;
     Ok((secret, session))
+}
+
+/// Forgets at most so many sessions that ended by themselves a day ago or before; says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE expires_at <= ?1 LIMIT ?2)";
+    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(KEPT).millis(), limit(most)])?)
 }
 
 /// The session of a cookie's secret, while it goes on.

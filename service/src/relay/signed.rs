@@ -7,14 +7,17 @@
 
 use std::fmt;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use dpop_bound::Random;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use crate::Caller;
+use crate::secrets;
+use crate::store::StoreError;
 use crate::time::Moment;
 
 /// The header. Whatever a client sends under its name never gets behind the gateway.
@@ -44,6 +47,14 @@ impl RelayKey {
     #[must_use]
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+    }
+
+    /// That of a store, which gateways and backends share; made when it is asked for the first time.
+    ///
+    /// # Errors
+    /// What the database says, or that there are no random numbers.
+    pub fn of_store(connection: &Connection, random: &dyn Random) -> Result<Self, StoreError> {
+        secrets::key(connection, random, "relay").map(Self)
     }
 }
 
@@ -136,5 +147,5 @@ fn target(uri: &Uri) -> String {
 }
 
 fn hash(body: &[u8]) -> String {
-    BASE64.encode(digest(&SHA256, body))
+    BASE64.encode(secrets::hash(body))
 }

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use dpop_bound::Random;
 use dpop_bound::random::RandomError;
+
+use crate::secrets;
 
 /// SHA-256 over a seed and a count: the same seed gives the same numbers, in the order of the calls.
 ///
@@ -26,10 +27,9 @@ impl SeededRandom {
 impl Random for SeededRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         for chunk in bytes.chunks_mut(32) {
-            let mut context = Context::new(&SHA256);
-            context.update(&self.seed.to_be_bytes());
-            context.update(&self.count.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-            chunk.copy_from_slice(&context.finish().as_ref()[..chunk.len()]);
+            let count = self.count.fetch_add(1, Ordering::Relaxed);
+            let hash = secrets::hash_of(&[&self.seed.to_be_bytes(), &count.to_be_bytes()]);
+            chunk.copy_from_slice(&hash[..chunk.len()]);
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Migrations, in the binary, each remembered with its checksum.
 
-use aws_lc_rs::digest::{SHA256, digest};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use super::OpenError;
+use crate::secrets;
 
 const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
 
@@ -23,18 +23,18 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
         return Err(OpenError::Newer { found, known });
     }
     for (number, sql) in (1_u32..).zip(MIGRATIONS) {
-        let checksum = digest(&SHA256, sql.as_bytes());
+        let checksum = secrets::hash(sql);
         let ran: Option<Vec<u8>> = transaction
             .query_row("SELECT checksum FROM migration WHERE number = ?1", [number], |row| row.get(0))
             .optional()?;
         match ran {
-            Some(ran) if ran == checksum.as_ref() => {}
+            Some(ran) if ran == checksum => {}
             Some(_) => return Err(OpenError::Altered { number }),
             None => {
                 transaction.execute_batch(sql)?;
                 transaction.execute(
                     "INSERT INTO migration (number, checksum) VALUES (?1, ?2)",
-                    params![number, checksum.as_ref()],
+                    params![number, checksum],
                 )?;
             }
         }

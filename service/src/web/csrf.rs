@@ -6,7 +6,7 @@ use std::fmt;
 use aws_lc_rs::hmac;
 use maud::{Markup, html};
 
-use crate::idp::secrets;
+use crate::secrets;
 
 /// The name of the field that carries it.
 const FIELD: &str = "csrf";

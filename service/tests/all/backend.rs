@@ -24,9 +24,11 @@ use exchange_service::caller::Caller;
 use exchange_service::catalogue::contents::{Alias, Contents, Kind, NewEntry, NewLocation, replace};
 use exchange_service::config::Config;
 use exchange_service::environment::Environment;
+use exchange_service::feed::retention;
 use exchange_service::ids::{InstallationId, MemberId};
 use exchange_service::store::{Options, Place, Store, StoreError};
 use exchange_service::time::{Clock as _, Moment, MovedClock};
+use exchange_service::upkeep::Upkeep;
 use serde_json::{Value, json};
 
 use crate::kit::JUDGE;
@@ -41,6 +43,7 @@ struct Bench {
     endpoints: Endpoints<Backend>,
     store: Store,
     clock: MovedClock,
+    upkeep: Upkeep,
 }
 
 /// What came back.
@@ -127,7 +130,9 @@ impl Bench {
         let store = Store::open(&Options::new(place)).expect("a store");
         let clock = MovedClock::standing(Moment::from_secs(1_790_000_000));
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
-        let backend = Backend::new(store.clone(), environment, Arc::new(config)).await.expect("a backend");
+        let config = Arc::new(config);
+        let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
+        let backend = Backend::new(store.clone(), environment, config).await.expect("a backend");
         let now = clock.now();
         store
             .write(move |connection| {
@@ -144,7 +149,7 @@ impl Bench {
             .await
             .expect("a seed");
         let endpoints = endpoints(Arc::new(change(backend)), RouterOptions::default());
-        Self { endpoints, store, clock }
+        Self { endpoints, store, clock, upkeep }
     }
 
     fn backend(&self) -> &Backend {
@@ -179,6 +184,19 @@ impl Bench {
 
     async fn post(&self, caller: &Caller, uri: &str, body: Value) -> Answered {
         self.send(caller, "POST", uri, Some(&body)).await
+    }
+
+    /// Takes at most so many old tombstones away.
+    async fn retain(&self, most: usize) -> usize {
+        let now = self.clock.now();
+        let taken = self.store.write(move |connection| retention::tombstones(connection, now, most));
+        taken.await.expect("a write")
+    }
+
+    /// Does the upkeep that is due; what went of one task.
+    async fn kept_up(&self, task: &str) -> usize {
+        let done = self.upkeep.turn().await;
+        done.iter().find(|done| done.task == task).expect("a task that is due").removed
     }
 
     /// A change set of blueprints.

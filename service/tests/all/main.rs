@@ -5,3 +5,4 @@ mod gateway;
 mod idp;
 mod kit;
 mod sandbox;
+mod upkeep;

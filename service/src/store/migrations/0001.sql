@@ -139,6 +139,9 @@ CREATE INDEX connection_by_member ON connection (member, client);
 CREATE INDEX connection_by_key ON connection (jkt);
 CREATE INDEX connection_by_session ON connection (session) WHERE session IS NOT NULL;
 CREATE INDEX connection_by_end ON connection (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX connection_by_use ON connection (used_at) WHERE ended_at IS NULL;
+CREATE INDEX connection_by_beginning ON connection (created_at) WHERE ended_at IS NULL;
+CREATE INDEX signing_key_by_end ON signing_key (retired_at);
 
 -- ── catalogue ────────────────────────────────────────────────────────────────────────────────────
 -- `facts`: JSON of the kind's own facts (material-kind; a blueprint's product).
@@ -228,6 +231,7 @@ CREATE TABLE write_quota (
     used INTEGER NOT NULL,
     PRIMARY KEY (client, member, day)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX write_quota_by_day ON write_quota (day);
 CREATE TABLE held_batch (
     client TEXT NOT NULL,
     member TEXT NOT NULL,

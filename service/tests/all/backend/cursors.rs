@@ -109,18 +109,11 @@ async fn retention_is_bounded_and_goes_on() {
     let gone = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS"];
     bench.change(&first(), gone.into_iter().map(remove).collect()).await;
     bench.clock.advance(90 * DAY);
-    assert_eq!(bench.backend().sweep(2).await.expect("a sweep").tombstones, 0, "not a moment too early");
+    assert_eq!(bench.retain(2).await, 0, "not a moment too early");
     let kept = cursor(&bench, &first()).await;
     bench.clock.advance(Duration::from_millis(1));
-    let mut swept = Vec::new();
-    loop {
-        let round = bench.backend().sweep(2).await.expect("a sweep");
-        swept.push(round.tombstones);
-        if !round.more {
-            break;
-        }
-    }
-    assert_eq!(swept, [2, 2, 1]);
+    let taken = [bench.retain(2).await, bench.retain(2).await, bench.retain(2).await, bench.retain(2).await];
+    assert_eq!(taken, [2, 2, 1, 0]);
     let heads = bench.rows("SELECT floor, seq FROM feed_head WHERE stream LIKE 'member%'").await;
     assert_eq!(heads.len(), 1);
     assert_eq!(bench.rows("SELECT key FROM feed_entry WHERE gone = 1").await, [""; 0]);
@@ -139,7 +132,7 @@ async fn a_young_cursor_before_a_lost_tombstone_is_expired() {
     bench.change(&first(), vec![remove("BP_RIFLE")]).await;
     bench.clock.advance(90 * DAY + Duration::from_millis(1));
     assert_eq!(read(&bench, &first(), &before).await, 200, "80 days old");
-    assert_eq!(bench.backend().sweep(10).await.expect("a sweep").tombstones, 1);
+    assert_eq!(bench.retain(10).await, 1);
     assert_eq!(read(&bench, &first(), &before).await, 410);
 }
 
@@ -299,14 +292,14 @@ async fn a_position_in_many_streams_is_kept() {
         // Used, so it stays; what was changed a day ago is not written down again.
         let mut same = cursor.clone();
         assert_eq!(reader.all(&bench, &mut same, 10).await, Vec::<String>::new());
-        assert_eq!(bench.backend().sweep(100).await.expect("a sweep").cursors, 0);
+        assert_eq!(bench.kept_up("cursors").await, 0);
         cursor = same;
         assert_eq!(bench.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
     }
     reader.put(&bench, "pool-13", "x", 1).await;
     assert_eq!(reader.all(&bench, &mut cursor, 10).await, ["pool-13/x 1 0"]);
     bench.clock.advance(91 * DAY);
-    assert_eq!(bench.backend().sweep(100).await.expect("a sweep").cursors, 2);
+    assert_eq!(bench.kept_up("cursors").await, 2);
     let (now, expired) = (bench.clock.now(), cursor.clone());
     let read = bench
         .store

@@ -103,7 +103,7 @@ async fn a_held_batch_is_discarded_or_ends() {
     bench.clock.advance(Duration::from_millis(1));
     assert_eq!((preview(&bench, &ended).await, confirm(&bench, &ended).await), (None, Confirmed::Gone));
     assert_eq!(bench.held(&first()).await.len(), 8);
-    assert_eq!(bench.backend().sweep(10).await.expect("a sweep").held, 1);
+    assert_eq!(bench.kept_up("held-batches").await, 1);
     assert_eq!(bench.rows("SELECT * FROM held_batch").await, [""; 0]);
 }
 

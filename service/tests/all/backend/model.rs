@@ -154,7 +154,7 @@ async fn run(acts: Vec<Act>) {
             }
             Act::Advance(days) => bench.clock.advance(u32::from(days) * DAY),
             Act::StepBack(seconds) => bench.clock.step_back(Duration::from_secs(seconds.into())),
-            Act::Sweep(most) => drop(bench.backend().sweep(most.into()).await.expect("a sweep")),
+            Act::Sweep(most) => drop(bench.retain(most.into()).await),
             Act::Restore => {
                 let renew = |connection: &rusqlite::Connection| {
                     exchange_service::store::epoch::renew(connection, &SystemRandom)

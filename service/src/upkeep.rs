@@ -1,0 +1,180 @@
+//! Upkeep: what has had its time goes, a bounded piece at a time.
+//!
+//! [`TASKS`] says what there is to do and how often. A turn runs what is due by the service's own clock, each
+//! piece in a short write of its own, so that no request waits long; what is left over is still there at the
+//! next turn, and nothing has to be remembered over a restart. How much went is told to whoever runs the
+//! service.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use metrics::{counter, gauge};
+use rusqlite::Connection;
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::idempotency::{self, Terms};
+use crate::store::{Store, StoreError};
+use crate::time::Moment;
+use crate::{backend, feed, idp, quota};
+
+/// How much of one task is done in one transaction.
+const PIECE: usize = 500;
+/// How many pieces of one task are done in one turn.
+const PIECES: usize = 20;
+/// How often somebody looks whether a task is due.
+const TURN: Duration = Duration::from_secs(10);
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// One thing that is done again and again.
+pub struct Task {
+    /// What goes: a label of the counters.
+    pub name: &'static str,
+    /// How often.
+    pub every: Duration,
+    run: Run,
+}
+
+/// Removes, or ends, at most so much; says how much.
+type Run = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreError>;
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").field("name", &self.name).field("every", &self.every).finish_non_exhaustive()
+    }
+}
+
+const fn task(name: &'static str, every: Duration, run: Run) -> Task {
+    Task { name, every, run }
+}
+
+/// How many tasks there are.
+const COUNT: usize = 10;
+
+/// Everything that has its time.
+pub static TASKS: [Task; COUNT] = [
+    // LIM-13
+    task("tombstones", HOUR, |store, _, now, most| feed::retention::tombstones(store, now, most)),
+    // FED-08
+    task("cursors", HOUR, |store, _, now, most| feed::retention::cursors(store, now, most)),
+    // WRT-13
+    task("held-batches", MINUTE, |store, _, now, most| backend::prune_held(store, now, most)),
+    // LIM-22
+    task("idempotency-keys", MINUTE, |store, config, now, most| {
+        idempotency::expire(store, &Terms::of(&config.limits), now, most)
+    }),
+    // LIM-19
+    task("quotas", HOUR, |store, _, now, most| quota::prune(store, now.day(), most)),
+    // LIM-09
+    task("device-logins", MINUTE, |store, _, now, most| idp::prune_logins(store, now, most)),
+    task("sessions", MINUTE, |store, _, now, most| idp::sessions::prune(store, now, most)),
+    // LIM-08: what nobody uses any more is over, whether or not somebody comes to hear it.
+    task("connections-over", HOUR, |store, config, now, most| {
+        idp::end_connections(store, &config.idp, now, most)
+    }),
+    task("connections", HOUR, |store, _, now, most| idp::prune_connections(store, now, most)),
+    task("signing-keys", HOUR, |store, _, now, most| idp::prune_keys(store, now, most)),
+];
+
+/// What one turn did of one task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The task's name.
+    pub task: &'static str,
+    /// How much went.
+    pub removed: usize,
+    /// Whether more is left for the next turn.
+    pub more: bool,
+}
+
+/// Does the upkeep of one store.
+pub struct Upkeep {
+    store: Store,
+    environment: Environment,
+    config: Arc<Config>,
+    /// When each task came to its end last.
+    ended: Mutex<[Option<Moment>; COUNT]>,
+}
+
+impl fmt::Debug for Upkeep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upkeep").finish_non_exhaustive()
+    }
+}
+
+impl Upkeep {
+    /// Nothing was done yet, so everything is due.
+    #[must_use]
+    pub fn new(store: Store, environment: Environment, config: Arc<Config>) -> Self {
+        Self { store, environment, config, ended: Mutex::default() }
+    }
+
+    /// Does what is due, for as long as it is awaited.
+    pub async fn run(self) {
+        let mut turns = tokio::time::interval(TURN);
+        turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            turns.tick().await;
+            self.turn().await;
+        }
+    }
+
+    /// Does once what is due, and says what came of it. A task that fails is in the log, holds up no other, and
+    /// is due again at the next turn.
+    pub async fn turn(&self) -> Vec<Done> {
+        let mut all = Vec::new();
+        for (at, task) in TASKS.iter().enumerate() {
+            if !self.is_due(at, task) {
+                continue;
+            }
+            match self.some_of(task).await {
+                Ok(done) => {
+                    counter!("exchange_upkeep_removed_total", "task" => task.name)
+                        .increment(done.removed as u64);
+                    if !done.more {
+                        self.end(at, task);
+                    }
+                    all.push(done);
+                }
+                Err(error) => {
+                    counter!("exchange_upkeep_failures_total", "task" => task.name).increment(1);
+                    tracing::warn!(task = task.name, %error, "upkeep failed");
+                }
+            }
+        }
+        all
+    }
+
+    fn is_due(&self, at: usize, task: &Task) -> bool {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.environment.now();
+        // By a clock that stepped back nobody knows how long ago it was.
+        ended.get(at).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.every)
+    }
+
+    fn end(&self, at: usize, task: &Task) {
+        let now = self.environment.now();
+        gauge!("exchange_upkeep_ended_seconds", "task" => task.name).set(now.secs() as f64);
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ended) = ended.get_mut(at) {
+            *ended = Some(now);
+        }
+    }
+
+    async fn some_of(&self, task: &Task) -> Result<Done, StoreError> {
+        let mut done = Done { task: task.name, removed: 0, more: true };
+        for _ in 0..PIECES {
+            let (config, now, run) = (Arc::clone(&self.config), self.environment.now(), task.run);
+            let removed = self.store.write(move |connection| run(connection, &config, now, PIECE)).await?;
+            done.removed += removed;
+            if removed < PIECE {
+                done.more = false;
+                break;
+            }
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,202 @@
+//! Upkeep, over a store in memory and a clock that is moved by hand.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dpop_bound::SystemRandom;
+use exchange_service::Environment;
+use exchange_service::config::Config;
+use exchange_service::store::{Options, Place, Store, StoreError};
+use exchange_service::time::{Moment, MovedClock};
+use exchange_service::upkeep::{Done, TASKS, Upkeep};
+
+const NOW: Moment = Moment::from_secs(1_790_000_000);
+const DAY: Duration = Duration::from_secs(86_400);
+
+struct World {
+    clock: MovedClock,
+    store: Store,
+    upkeep: Upkeep,
+}
+
+impl World {
+    fn new() -> Self {
+        let clock = MovedClock::standing(NOW);
+        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
+        let upkeep = Upkeep::new(store.clone(), environment, Arc::new(Config::default()));
+        Self { clock, store, upkeep }
+    }
+
+    async fn sql(&self, sql: &str) {
+        let sql = sql.to_owned();
+        let work =
+            move |connection: &rusqlite::Connection| Ok::<(), StoreError>(connection.execute_batch(&sql)?);
+        self.store.write(work).await.unwrap();
+    }
+
+    async fn text(&self, sql: &'static str) -> String {
+        let work = move |connection: &rusqlite::Connection| {
+            Ok::<String, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
+        };
+        self.store.read(work).await.unwrap()
+    }
+
+    /// What one turn did of a task; none when it was not due.
+    async fn turn(&self, task: &str) -> Option<Done> {
+        self.upkeep.turn().await.into_iter().find(|done| done.task == task)
+    }
+}
+
+/// One row that has had its time for each task, and one beside it whose last moment it is: `:now` is now,
+/// in milliseconds.
+const PAIRS: &[(&str, &str, &str)] = &[
+    (
+        "tombstones",
+        "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel) VALUES
+         ('s', 'old', 1, 1, :now - 90 * 86400000 - 1, 'web'), ('s', 'kept', 2, 1, :now - 90 * 86400000, 'web')",
+        "SELECT group_concat(key) FROM feed_entry",
+    ),
+    (
+        "cursors",
+        "INSERT INTO cursor_vector (hash, vector, used_at) VALUES
+         (x'01', x'', :now - 90 * 86400000 - 1), (x'02', x'', :now - 90 * 86400000)",
+        "SELECT CASE group_concat(hex(hash)) WHEN '02' THEN 'kept' END FROM cursor_vector",
+    ),
+    (
+        "held-batches",
+        "INSERT INTO held_batch (client, member, handoff_hash, operation, caller, body, created_at, expires_at)
+         VALUES ('old', 'm', x'01', '', '', x'', 0, :now), ('kept', 'm', x'02', '', '', x'', 0, :now + 1)",
+        "SELECT group_concat(client) FROM held_batch",
+    ),
+    (
+        "idempotency-keys",
+        "INSERT INTO idempotency (client, member, key_hash, request_hash, fence, lease_until, created_at) VALUES
+         ('c', 'm', 'old', x'', 1, 0, :now - 86400000), ('c', 'm', 'kept', x'', 1, 0, :now - 86400000 + 1)",
+        "SELECT group_concat(key_hash) FROM idempotency",
+    ),
+    (
+        "quotas",
+        "INSERT INTO write_quota (client, member, day, used) VALUES
+         ('old', 'm', :now / 86400000 - 2, 1), ('kept', 'm', :now / 86400000 - 1, 1)",
+        "SELECT group_concat(client) FROM write_quota",
+    ),
+    (
+        "device-logins",
+        "INSERT INTO device_login
+         (device_hash, user_code_hash, client, scopes, created_at, expires_at, interval_s, state) VALUES
+         (x'01', x'01', 'old', '', 0, :now - 86400000, 5, 'pending'),
+         (x'02', x'02', 'kept', '', 0, :now - 86400000 + 1, 5, 'pending')",
+        "SELECT group_concat(client) FROM device_login",
+    ),
+    (
+        "sessions",
+        "INSERT INTO session (hash, member, auth_time, expires_at) VALUES
+         (x'01', 'old', 0, :now - 86400000), (x'02', 'kept', 0, :now - 86400000 + 1)",
+        "SELECT group_concat(member) FROM session",
+    ),
+    (
+        "connections-over",
+        "INSERT INTO member (id, name, state, created_at) VALUES ('m', 'M', 'active', 0);
+         INSERT INTO connection
+         (id, client, member, jkt, scopes, auth_time, current_hash, created_at, used_at) VALUES
+         ('unused', 'c', 'm', 'j', 'offline_access', 0, zeroblob(32), :now - 60 * 86400000, :now - 30 * 86400000),
+         ('longest', 'c', 'm', 'j', 'offline_access', 0, x'02', :now - 90 * 86400000, :now),
+         ('kept', 'c', 'm', 'j', 'offline_access', 0, x'03', :now - 60 * 86400000, :now - 30 * 86400000 + 1);
+         UPDATE connection SET current_hash = randomblob(32)",
+        "SELECT CASE WHEN (SELECT group_concat(id || ' ' || end_reason) FROM
+                           (SELECT * FROM connection WHERE ended_at IS NOT NULL ORDER BY id)) =
+                          'longest longest,unused unused'
+                      AND (SELECT count(*) FROM audit WHERE action = 'end-connection') = 2
+         THEN (SELECT id FROM connection WHERE ended_at IS NULL) END",
+    ),
+    (
+        "connections",
+        "INSERT INTO connection
+         (id, client, member, jkt, scopes, auth_time, current_hash, created_at, used_at, ended_at) VALUES
+         ('old', 'c', 'm', 'j', '', 0, x'01', 0, 0, :now - 90 * 86400000),
+         ('kept', 'c', 'm', 'j', '', 0, x'02', 0, 0, :now - 90 * 86400000 + 1)",
+        "SELECT group_concat(id) FROM connection",
+    ),
+    (
+        "signing-keys",
+        "INSERT INTO signing_key (kid, pkcs8, created_at, retired_at) VALUES
+         ('old', x'', 0, :now - 30 * 86400000), ('kept', x'', 0, :now - 30 * 86400000 + 1)",
+        "SELECT group_concat(kid) FROM signing_key",
+    ),
+];
+
+/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, WRT-13: each task takes what has had its time, and nothing a moment
+/// earlier.
+#[tokio::test]
+async fn everything_that_has_had_its_time_goes() {
+    let tested: Vec<_> = PAIRS.iter().map(|(task, _, _)| *task).collect();
+    assert_eq!(tested, TASKS.each_ref().map(|task| task.name));
+    for (task, rows, left) in PAIRS {
+        let world = World::new();
+        world.sql(&rows.replace(":now", &NOW.millis().to_string())).await;
+        let removed = if *task == "connections-over" { 2 } else { 1 };
+        let done = world.turn(task).await;
+        assert_eq!(done, Some(Done { task, removed, more: false }), "{task}");
+        assert_eq!(world.text(left).await, "kept", "{task}");
+    }
+}
+
+/// A turn does a bounded piece, and the next one goes on where it ended, also in another process.
+#[tokio::test]
+async fn a_turn_is_bounded_and_the_next_one_goes_on() {
+    let world = World::new();
+    let many = "INSERT INTO session (hash, member, auth_time, expires_at)
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+                SELECT randomblob(32), 'm', 0, 0 FROM n";
+    world.sql(many).await;
+    let first = world.turn("sessions").await.unwrap();
+    assert_eq!((first.removed, first.more), (10_000, true));
+    let second = world.turn("sessions").await.expect("it is due at once");
+    assert_eq!((second.removed, second.more), (2000, false));
+    assert_eq!(world.turn("sessions").await, None, "all is done");
+}
+
+/// A task is due again after its time, by the service's own clock; also when that stepped back.
+#[tokio::test]
+async fn tasks_are_due_by_the_injected_clock() {
+    let world = World::new();
+    assert_eq!(world.upkeep.turn().await.len(), TASKS.len(), "all of them, at the beginning");
+    assert!(world.upkeep.turn().await.is_empty());
+    world.clock.advance(Duration::from_secs(60));
+    let minutes: Vec<_> = world.upkeep.turn().await.iter().map(|done| done.task).collect();
+    assert_eq!(minutes, ["held-batches", "idempotency-keys", "device-logins", "sessions"]);
+    world.clock.advance(Duration::from_secs(3540));
+    assert_eq!(world.upkeep.turn().await.len(), TASKS.len());
+    world.clock.step_back(DAY);
+    assert_eq!(world.upkeep.turn().await.len(), TASKS.len());
+}
+
+/// A task that fails is due again, holds up no other, and both is counted.
+#[test]
+fn a_failure_is_counted_and_holds_up_nothing() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    metrics::with_local_recorder(&recorder, || {
+        runtime.block_on(async {
+            let world = World::new();
+            world.sql("INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL)").await;
+            world.sql("ALTER TABLE cursor_vector RENAME TO gone").await;
+            assert_eq!(world.upkeep.turn().await.len(), TASKS.len() - 1);
+            assert!(world.turn("cursors").await.is_none());
+            world.sql("ALTER TABLE gone RENAME TO cursor_vector").await;
+            assert!(world.turn("cursors").await.is_some());
+        });
+    });
+    let page = handle.render();
+    for line in [
+        r#"exchange_upkeep_removed_total{task="sessions"} 1"#,
+        r#"exchange_upkeep_failures_total{task="cursors"} 2"#,
+        r#"exchange_upkeep_ended_seconds{task="sessions"} 1790000000"#,
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
+    }
+}
