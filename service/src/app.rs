@@ -1,4 +1,4 @@
-//! All parts of the exchange, put together over one store.
+//! All parts of the exchange, put together over one store, as one process runs them ([`Role`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,19 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::backend::Backend;
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::environment::Environment;
 use crate::gateway::{Gateway, Parts};
 use crate::idp::accounts::PasswordError;
+use crate::idp::external::FetchError;
 use crate::idp::{self, Provider, ProviderError};
-use crate::relay::Local;
+use crate::relay::served::Backends;
+use crate::relay::signed::RelayKey;
+use crate::relay::{HttpRelay, Local, Relay, UnusableBackend};
 use crate::store::{Store, StoreError};
 use crate::web::{self, Web};
 
-/// The exchange in one process: identity provider, pages, gateway and backend.
+/// What clients and members reach: gateway, pages, and the identity provider where it is not elsewhere.
 #[derive(Clone)]
 pub struct App {
     provider: Provider,
@@ -37,6 +40,15 @@ pub enum AppError {
     /// The identity provider could not begin.
     #[error(transparent)]
     Provider(#[from] ProviderError),
+    /// The identity provider elsewhere cannot be asked.
+    #[error("the identity provider cannot be asked: {0}")]
+    External(#[from] FetchError),
+    /// The backend elsewhere cannot be called.
+    #[error(transparent)]
+    Relay(#[from] UnusableBackend),
+    /// A gateway without the address of its backend.
+    #[error("serve.backend: a gateway needs its backend's address")]
+    NoBackend,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,23 +63,51 @@ pub enum AppError {
     Origin(#[from] dpop_bound::target::UrlRefusal),
 }
 
+/// Everything that this process serves, as its role says.
+///
+/// # Errors
+/// See [`AppError`].
+pub async fn router(store: Store, environment: Environment, config: Arc<Config>) -> Result<Router, AppError> {
+    match config.serve.role {
+        Role::All | Role::Gateway => Ok(App::new(store, environment, config).await?.router()),
+        Role::Backend => {
+            let key = relay_key(&store, &environment).await?;
+            let backend = Backend::new(store, environment.clone(), config).await?;
+            Ok(Backends::new(Arc::new(backend), key, environment).into_router())
+        }
+    }
+}
+
 impl App {
-    /// Puts them together.
+    /// Puts them together, with the backend in this process or, for a gateway alone, elsewhere.
+    ///
+    /// With a provider elsewhere nothing of the one here is served. The pages keep sessions of their own in
+    /// either case: whoever confirms something on them signs in on them.
     ///
     /// # Errors
     /// See [`AppError`].
     pub async fn new(store: Store, environment: Environment, config: Arc<Config>) -> Result<Self, AppError> {
         let provider = Provider::new(store.clone(), environment.clone(), &config).await?;
         let backend = Backend::new(store.clone(), environment.clone(), Arc::clone(&config)).await?;
-        let relay = Arc::new(Local::new(Arc::new(backend.clone())));
-        let parts = Parts::of(&store, &environment, &config, Arc::new(provider.clone()), relay)?;
+        let relay: Arc<dyn Relay> = match config.serve.role {
+            Role::All | Role::Backend => Arc::new(Local::new(Arc::new(backend.clone()))),
+            Role::Gateway => {
+                let base = config.serve.backend.as_deref().ok_or(AppError::NoBackend)?;
+                let key = relay_key(&store, &environment).await?;
+                let wait = config.limits.relay_wait();
+                Arc::new(HttpRelay::new(base, key, environment.clone(), wait)?)
+            }
+        };
+        let parts = Parts::of(&store, &environment, &config, idp::verifier(&provider)?, relay)?;
         let gateway = Gateway::new(parts.into_ports()?);
         let web = Web::new(provider.clone())?;
-        let router = Router::new()
+        let mut router = Router::new()
             .merge(gateway.router())
-            .merge(idp::router(provider.clone()))
             .merge(web::router(web.clone()))
             .merge(web::confirmations(web.clone(), backend.clone()));
+        if !config.is_external() {
+            router = router.merge(idp::router(provider.clone()));
+        }
         Ok(Self { provider, web, backend, router })
     }
 
@@ -83,7 +123,7 @@ impl App {
         &self.web
     }
 
-    /// The backend.
+    /// The backend, as the pages have it.
     #[must_use]
     pub const fn backend(&self) -> &Backend {
         &self.backend
@@ -93,4 +133,9 @@ impl App {
     pub fn router(&self) -> Router {
         self.router.clone()
     }
+}
+
+async fn relay_key(store: &Store, environment: &Environment) -> Result<RelayKey, StoreError> {
+    let environment = environment.clone();
+    store.write(move |connection| RelayKey::of_store(connection, environment.random())).await
 }

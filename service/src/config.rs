@@ -1,7 +1,11 @@
 //! Configuration: every number that the contract leaves to whoever runs the service (⚙ in
 //! `docs/decisions.md`), with its default.
 
+mod check;
+
 use std::time::Duration;
+
+pub use check::Wrong;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +17,7 @@ pub struct Config {
     pub gateway_origin: String,
     /// The issuer: the identity provider's public origin and path.
     pub issuer: String,
-    /// The origin of the member's pages, where it is not the issuer's.
+    /// The origin of the member's pages, where it is not the issuer's. Needed when the issuer is elsewhere.
     pub pages_origin: Option<String>,
     /// The audience that access tokens for the gateway carry (IDP-07).
     pub audience: String,
@@ -116,9 +120,13 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Serve {
+    /// Which parts of the exchange this process runs: `all`, `gateway` or `backend`.
+    pub role: Role,
+    /// Where a gateway finds its backend, such as `http://127.0.0.1:8081`.
+    pub backend: Option<String>,
     /// The address to listen on.
     pub listen: std::net::SocketAddr,
-    /// The folder of the data.
+    /// The folder of the data; a gateway and its backend have the same one.
     pub data: std::path::PathBuf,
     /// The address of `/metrics`, for those who may know; without one nobody is told.
     pub metrics: Option<std::net::SocketAddr>,
@@ -138,9 +146,27 @@ pub struct Serve {
     pub private_key: Option<std::path::PathBuf>,
 }
 
+/// The parts of the exchange that one process runs.
+///
+/// Parts in several processes share one folder of data, and so one machine: an idempotency key is claimed by
+/// the gateway and completed in the transaction of the backend's write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// All of them.
+    All,
+    /// What clients and members reach: gateway, identity provider and pages. What passes the gateway goes on
+    /// to [`Serve::backend`].
+    Gateway,
+    /// What gateways alone reach: the methods behind them, at an address that nobody else should reach.
+    Backend,
+}
+
 impl Default for Serve {
     fn default() -> Self {
         Self {
+            role: Role::All,
+            backend: None,
             listen: std::net::SocketAddr::from(([127, 0, 0, 1], 8080)),
             data: std::path::PathBuf::from("exchange-data"),
             metrics: None,
@@ -289,6 +315,12 @@ impl Config {
     #[must_use]
     pub fn issuer_path(&self) -> &str {
         self.issuer.split_at(self.end_of_origin()).1.trim_end_matches('/')
+    }
+
+    /// Whether tokens are those of a provider elsewhere.
+    #[must_use]
+    pub const fn is_external(&self) -> bool {
+        self.idp.external.is_some()
     }
 
     fn end_of_origin(&self) -> usize {

@@ -2,6 +2,8 @@
 //!
 //! [`page`] makes every page and its headers; [`SignedIn`] is the member behind a request. Whoever
 //! changes something takes a form with the session's [`Csrf`] token in it.
+//!
+//! Sign-in is by the accounts of this service, also where tokens are those of a provider elsewhere.
 
 mod confirm;
 mod csrf;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
+use http::StatusCode;
 
 pub use confirm::confirmations;
 pub use csrf::Csrf;
@@ -57,16 +60,26 @@ impl Web {
     }
 }
 
-/// Sign-in, sign-out and the device page.
+/// Sign-in, sign-out and the device page, which is the other provider's where there is one.
 pub fn router(web: Web) -> Router {
-    Router::new()
-        .route("/", get(async || Redirect::to("/device")))
+    let pages = if web.provider().config().is_external() {
+        Router::new().route("/", get(home))
+    } else {
+        Router::new().route("/", get(async || Redirect::to("/device"))).merge(device::routes())
+    };
+    pages
         .route("/style.css", get(style))
         .merge(sign_in::routes())
-        .merge(device::routes())
         .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
         .layer(axum::middleware::map_response(layout::guarded))
         .with_state(web)
+}
+
+/// Where a member comes to who follows no link.
+async fn home(member: SignedIn) -> Response {
+    let text =
+        "Applications that you connected send you here when they need your word. There is nothing to do now.";
+    message(StatusCode::OK, "You are signed in", Some(&member), text, None)
 }
 
 async fn style() -> Response {

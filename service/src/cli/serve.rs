@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use exchange_service::Environment;
-use exchange_service::app::App;
-use exchange_service::config::Config;
+use exchange_service::app;
+use exchange_service::config::{Config, Wrong};
 use exchange_service::logging::{self, Form};
 use exchange_service::serve::Server;
 use exchange_service::serve::watch::{Metrics, Readiness, health};
@@ -33,11 +33,11 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     let environment = Environment::system();
     let store = Store::open(&Options::new(Place::Folder(config.serve.data.clone())));
     let store = store.map_err(|error| undone(&error))?;
-    let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await;
-    let app = app.map_err(|error| undone(&error))?;
+    let router = app::router(store.clone(), environment.clone(), Arc::clone(&config)).await;
+    let router = router.map_err(|error| undone(&error))?;
     let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
     let readiness = Readiness::new(store);
-    let router = app.router().merge(health(readiness.clone()));
+    let router = router.merge(health(readiness.clone()));
     let server = Server::new(router, &config, &environment).map_err(|error| undone(&error))?;
     if let Some(address) = config.serve.metrics {
         let metrics = Metrics::install().map_err(|error| undone(&error))?;
@@ -47,7 +47,9 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
         tokio::spawn(metrics.run(listener, std::future::pending()));
     }
     let listener = listen(config.serve.listen).await?;
-    tracing::info!(address = %config.serve.listen, "listening");
+    // The port may be one that the system chose.
+    let address = listener.local_addr().unwrap_or(config.serve.listen);
+    tracing::info!(%address, role = ?config.serve.role, "listening");
     let upkeep = tokio::spawn(upkeep.run());
     server
         .run(listener, async move {
@@ -96,10 +98,44 @@ fn configuration(args: &ConfigArgs) -> Result<Config, Failure> {
     let environment = Env::prefixed("EXCHANGE_")
         .ignore(&OTHERS)
         .map(|key| key.as_str().replace("__", ".").replace('_', "-").into());
-    figment.merge(environment).extract().map_err(|error| {
-        let each: Vec<String> = error.into_iter().map(|error| error.to_string()).collect();
-        Failure::Configuration(each.join("\n       "))
-    })
+    let figment = figment.merge(environment);
+    let config: Config = figment.extract().map_err(|error| {
+        let each: Vec<String> = error.into_iter().map(|error| unreadable(&error)).collect();
+        Failure::Configuration(each.join("\n"))
+    })?;
+    let wrong = config.check();
+    if wrong.is_empty() {
+        return Ok(config);
+    }
+    let each: Vec<String> = wrong.iter().map(|wrong| unusable(&figment, wrong)).collect();
+    Err(Failure::Configuration(each.join("\n")))
+}
+
+/// A value that is no value of its key, or a key that there is not.
+fn unreadable(error: &figment::Error) -> String {
+    let key = error.path.join(".");
+    let from = error.metadata.as_ref().map_or_else(String::new, |from| origin(from, &key));
+    let advice = "`exchange-service config` without a file prints every key, with a value that works";
+    format!("{key}{from}: {}\n  -> {advice}", error.kind)
+}
+
+/// A value that does not go with the others.
+fn unusable(figment: &Figment, Wrong { key, reason, advice }: &Wrong) -> String {
+    let from = figment.find_metadata(key).map_or_else(String::new, |from| origin(from, key));
+    format!("{key}{from}: {reason}\n  -> {advice}")
+}
+
+/// Where a value was found.
+fn origin(from: &figment::Metadata, key: &str) -> String {
+    match &from.source {
+        Some(source) => format!(" in {source}"),
+        None if from.name.contains("environment") => {
+            let variable = key.to_uppercase().replace('-', "_").replace('.', "__");
+            format!(" in the environment (EXCHANGE_{variable})")
+        }
+        // It was left as it is by default.
+        None => String::new(),
+    }
 }
 
 /// Prints what holds.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use dpop_bound::Pending;
 
 use super::external::{Fetch, FetchError, Fetching};
+use crate::peer::causes;
 
 /// The largest document that is taken, in bytes.
 const LARGEST: usize = 256 << 10;
@@ -24,14 +25,14 @@ impl Network {
             // A redirect would make what is pinned depend on what it answers.
             .redirect(reqwest::redirect::Policy::none())
             .build();
-        client.map(Self).map_err(|error| FetchError(error.to_string()))
+        client.map(Self).map_err(|error| FetchError(causes(&error)))
     }
 }
 
 impl Fetch for Network {
     fn fetch<'a>(&'a self, url: &'a str) -> Fetching<'a> {
         Pending::later(async move {
-            let failed = |error: reqwest::Error| FetchError(error.to_string());
+            let failed = |error: reqwest::Error| FetchError(causes(&error));
             let mut answer = self.0.get(url).send().await.map_err(failed)?;
             if answer.status() != reqwest::StatusCode::OK {
                 return Err(FetchError(format!("{url} answers {}", answer.status())));

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use contract_runtime::server::{Answer, HeaderMap, HeaderName};
-use http::header;
 
 use super::signed::{self, RelayKey};
 use super::{Relay, RelayFailure, Relayed, Relaying};
@@ -77,12 +76,16 @@ impl HttpRelay {
             .map_err(failure)?;
         let (status, headers) = (sent.status(), some_of(sent.headers(), &ANSWERED));
         let body = whole(sent).await?;
-        // A backend that does not believe the gateway says nothing that a client should hear.
-        if status == http::StatusCode::UNAUTHORIZED && !headers.contains_key(header::CONTENT_TYPE) {
-            tracing::error!("the backend does not believe this gateway: compare keys and clocks");
-            return Err(RelayFailure::Unreachable);
+        let answer = Answer { status, headers, body: body.freeze() };
+        // Whoever answers at the address: only what the contract describes is passed on, or kept for a key.
+        match answer.check(request.call.operation()) {
+            Ok(()) => Ok(answer),
+            Err(broken) => {
+                let advice = "compare the stores, clocks and versions of gateway and backend";
+                tracing::error!(%status, %broken, advice, "the backend's answer is none of the contract");
+                Err(RelayFailure::Unreachable)
+            }
         }
-        Ok(Answer { status, headers, body: body.freeze() })
     }
 }
 
@@ -96,6 +99,7 @@ async fn whole(mut sent: reqwest::Response) -> Result<BytesMut, RelayFailure> {
     let mut whole = BytesMut::new();
     while let Some(chunk) = sent.chunk().await.map_err(failure)? {
         if chunk.len() > LARGEST - whole.len() {
+            tracing::warn!(most = LARGEST, "the backend's answer is too large");
             return Err(RelayFailure::Unreachable);
         }
         whole.extend_from_slice(&chunk);
@@ -104,6 +108,7 @@ async fn whole(mut sent: reqwest::Response) -> Result<BytesMut, RelayFailure> {
 }
 
 fn failure(error: reqwest::Error) -> RelayFailure {
+    tracing::warn!(error = %crate::peer::causes(&error), "the backend was called in vain");
     if error.is_timeout() { RelayFailure::TooLate } else { RelayFailure::Unreachable }
 }
 

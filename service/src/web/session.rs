@@ -135,7 +135,7 @@ pub(super) fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
 pub(super) fn forged(member: Option<&SignedIn>) -> Response {
     let text = "This form was not sent from its own page, or the page was open for too long. \
                 Nothing was changed. Open the page again.";
-    message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/device", "Go on")))
+    message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Go on")))
 }
 
 /// The page for when the store cannot be asked.

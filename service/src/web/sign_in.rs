@@ -205,7 +205,7 @@ fn here(next: &str) -> &str {
         && !next.starts_with("//")
         && next.len() <= 512
         && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    if is_path { next } else { "/device" }
+    if is_path { next } else { "/" }
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
         let elsewhere =
             ["", "https://other.example", "//other.example", "/\\other.example", "device", "/a\r\nb", "/ä"];
         for other in elsewhere {
-            assert_eq!(here(other), "/device", "{other:?}");
+            assert_eq!(here(other), "/", "{other:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod device;
 mod external;
-mod forge;
+pub(crate) mod forge;
 mod model;
 mod pages;
 mod proofs;

@@ -1,8 +1,10 @@
 //! The service as others see it, one module per part.
 
 mod backend;
+mod client;
 mod gateway;
 mod idp;
 mod kit;
+mod parts;
 mod sandbox;
 mod upkeep;

@@ -1,0 +1,160 @@
+//! What a configuration cannot mean, though each of its values can be read.
+
+use std::fmt;
+
+use dpop_bound::{Htu, Origin};
+
+use super::{Config, Role};
+
+/// A value that does not work, by its key, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The key, as a file has it: `serve.backend`.
+    pub key: &'static str,
+    /// What is wrong with its value.
+    pub reason: String,
+    /// What to do.
+    pub advice: &'static str,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.key, self.reason, self.advice)
+    }
+}
+
+fn wrong(key: &'static str, reason: impl Into<String>, advice: &'static str) -> Wrong {
+    Wrong { key, reason: reason.into(), advice }
+}
+
+const ORIGIN: &str =
+    "write scheme and host, and the port where it is not the usual one: https://exchange.example";
+
+impl Config {
+    /// Everything in it that does not work, in the order of its keys; nothing when it can be served.
+    #[must_use]
+    pub fn check(&self) -> Vec<Wrong> {
+        let mut all = Vec::new();
+        self.addresses(&mut all);
+        self.parts(&mut all);
+        self.zeros(&mut all);
+        all
+    }
+
+    fn addresses(&self, all: &mut Vec<Wrong>) {
+        if let Err(error) = Origin::of(&self.gateway_origin) {
+            all.push(wrong("gateway-origin", error.to_string(), ORIGIN));
+        }
+        if let Err(error) = Htu::of(&format!("{}/token", self.issuer)) {
+            let advice =
+                "write the provider's address as its discovery document has it: https://exchange.example/idp";
+            all.push(wrong("issuer", error.to_string(), advice));
+        }
+        match &self.pages_origin {
+            Some(origin) => {
+                if let Err(error) = Origin::of(origin.trim_end_matches('/')) {
+                    all.push(wrong("pages-origin", error.to_string(), ORIGIN));
+                }
+            }
+            None if self.is_external() => {
+                let reason =
+                    "the issuer is elsewhere, and the pages of the exchange need an address of their own";
+                all.push(wrong("pages-origin", reason, ORIGIN));
+            }
+            None => {}
+        }
+    }
+
+    fn parts(&self, all: &mut Vec<Wrong>) {
+        let serve = &self.serve;
+        match (serve.role, &serve.backend) {
+            (Role::Gateway, None) => {
+                let advice =
+                    "write where the process with `role = \"backend\"` listens: http://127.0.0.1:8081";
+                all.push(wrong("serve.backend", "a gateway needs its backend's address", advice));
+            }
+            (Role::Gateway, Some(base)) => {
+                if let Err(error) = Origin::of(base.trim_end_matches('/')) {
+                    all.push(wrong("serve.backend", error.to_string(), ORIGIN));
+                }
+            }
+            (Role::All | Role::Backend, Some(_)) => {
+                let advice = "leave it out, or write `role = \"gateway\"`";
+                all.push(wrong("serve.backend", "only a gateway has its backend elsewhere", advice));
+            }
+            (Role::All | Role::Backend, None) => {}
+        }
+        let missing = match (&serve.certificate, &serve.private_key) {
+            (Some(_), None) => "serve.private-key",
+            (None, Some(_)) => "serve.certificate",
+            _ => return,
+        };
+        all.push(wrong(missing, "TLS needs a certificate and its key", "name both files, or neither"));
+    }
+
+    /// Numbers by which nothing would be served at all.
+    fn zeros(&self, all: &mut Vec<Wrong>) {
+        let Self { limits, idp, serve, .. } = self;
+        let numbers = [
+            ("limits.body-bytes", limits.body_bytes as u64),
+            ("limits.head-bytes", limits.head_bytes as u64),
+            ("limits.live-proofs-of-member", limits.live_proofs_of_member as u64),
+            ("limits.live-proofs", limits.live_proofs as u64),
+            ("limits.relay-seconds", limits.relay_seconds),
+            ("limits.body-seconds", limits.body_seconds),
+            ("idp.access-token-seconds", idp.access_token_seconds),
+            ("idp.device-code-seconds", idp.device_code_seconds),
+            ("idp.unused-days", idp.unused_days.into()),
+            ("idp.longest-days", idp.longest_days.into()),
+            ("idp.session-seconds", idp.session_seconds),
+            ("serve.connections", serve.connections as u64),
+            ("serve.head-seconds", serve.head_seconds),
+            ("serve.write-seconds", serve.write_seconds),
+            ("serve.handshake-seconds", serve.handshake_seconds),
+        ];
+        for (key, _) in numbers.into_iter().filter(|(_, number)| *number == 0) {
+            all.push(wrong(key, "with 0 nothing would be served", "write at least 1"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::External;
+
+    fn check(change: impl FnOnce(&mut Config), expect: &[&str]) {
+        let mut config = Config::default();
+        change(&mut config);
+        let keys: Vec<_> = config.check().iter().map(|wrong| wrong.key).collect();
+        assert_eq!(keys, expect);
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_named_by_its_key() {
+        check(|_| {}, &[]);
+        check(|config| config.gateway_origin = "exchange.example".to_owned(), &["gateway-origin"]);
+        check(
+            |config| config.gateway_origin = "https://exchange.example/path".to_owned(),
+            &["gateway-origin"],
+        );
+        check(|config| config.issuer = "ftp://idp.example".to_owned(), &["issuer"]);
+        check(|config| config.pages_origin = Some("https://me.example/".to_owned()), &[]);
+        check(|config| config.pages_origin = Some("me.example".to_owned()), &["pages-origin"]);
+        check(|config| config.idp.external = Some(External::default()), &["pages-origin"]);
+        let elsewhere = |role, backend: &str| {
+            let backend = Some(backend.to_owned()).filter(|backend| !backend.is_empty());
+            move |config: &mut Config| (config.serve.role, config.serve.backend) = (role, backend)
+        };
+        check(elsewhere(Role::Gateway, ""), &["serve.backend"]);
+        check(elsewhere(Role::Gateway, "127.0.0.1:8081"), &["serve.backend"]);
+        check(elsewhere(Role::Gateway, "http://127.0.0.1:8081/"), &[]);
+        check(elsewhere(Role::Backend, "http://127.0.0.1:8081"), &["serve.backend"]);
+        check(|config| config.serve.certificate = Some("chain.pem".into()), &["serve.private-key"]);
+        check(|config| config.serve.private_key = Some("key.pem".into()), &["serve.certificate"]);
+        let zeros = |config: &mut Config| {
+            (config.limits.relay_seconds, config.serve.connections) = (0, 0);
+        };
+        check(zeros, &["limits.relay-seconds", "serve.connections"]);
+    }
+}

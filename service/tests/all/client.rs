@@ -1,0 +1,230 @@
+//! A client as somebody would write one, over real sockets, with nothing of the service in it; and a browser that
+//! can do just enough.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Arc;
+
+use dpop_bound::{AccessToken, Htu, KeyPair, Nonce, ProofRequest, Prover, SystemRandom, Thumbprint};
+use exchange_service::time::Clock;
+use http::header::{COOKIE, SET_COOKIE};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::kit::JUDGE;
+
+const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write";
+
+/// The client `sandbox-client`.
+pub(crate) struct Client {
+    /// The gateway's public origin, and where it is really reached.
+    gateway: (String, String),
+    /// The same of the issuer.
+    issuer: (String, String),
+    clock: Arc<dyn Clock>,
+    http: reqwest::Client,
+    prover: Prover<KeyPair, SystemRandom>,
+    nonce: Option<String>,
+    pub(crate) token: String,
+    refresh: String,
+}
+
+/// A device login.
+pub(crate) struct Login {
+    pub(crate) user_code: String,
+    device_code: String,
+}
+
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answered {
+    pub(crate) fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_default()
+    }
+}
+
+impl Client {
+    pub(crate) fn new(gateway: &str, issuer: &str, clock: impl Clock + 'static) -> Self {
+        Self {
+            gateway: (gateway.to_owned(), gateway.to_owned()),
+            issuer: (issuer.to_owned(), issuer.to_owned()),
+            clock: Arc::new(clock),
+            http: reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap(),
+            prover: Prover::new(KeyPair::generate().unwrap(), SystemRandom),
+            nonce: None,
+            token: String::new(),
+            refresh: String::new(),
+        }
+    }
+
+    /// Behind a public address that is reached elsewhere.
+    pub(crate) fn reached_at(mut self, gateway: &str, issuer: &str) -> Self {
+        (self.gateway.1, self.issuer.1) = (gateway.to_owned(), issuer.to_owned());
+        self
+    }
+
+    pub(crate) fn thumbprint(&self) -> Thumbprint {
+        self.prover.signer().public_key().thumbprint()
+    }
+
+    fn proof(&self, method: &str, url: &str, with_token: bool) -> String {
+        let token = with_token.then(|| AccessToken::new(self.token.clone()).unwrap());
+        let nonce = self.nonce.as_deref().filter(|_| with_token).map(|nonce| Nonce::new(nonce).unwrap());
+        let request = ProofRequest {
+            method,
+            htu: &Htu::of(url).unwrap(),
+            iat: self.clock.now().unix(),
+            nonce: nonce.as_ref(),
+            token: token.as_ref().map(AccessToken::hash),
+        };
+        self.prover.prove_now(&request).unwrap().into_string()
+    }
+
+    async fn form(&self, endpoint: &str, fields: &[(&str, &str)], proved: bool) -> (StatusCode, Value) {
+        let (public, reached) = &self.issuer;
+        let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut request = self
+            .http
+            .post(format!("{reached}/{endpoint}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body.join("&").replace(' ', "+"));
+        if proved {
+            request = request.header("dpop", self.proof("POST", &format!("{public}/{endpoint}"), false));
+        }
+        let answer = request.send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap().parse().unwrap_or_default())
+    }
+
+    /// Asks for a code.
+    pub(crate) async fn begin(&self) -> Login {
+        let asked = [("client_id", "sandbox-client"), ("scope", SCOPES)];
+        let (status, login) = self.form("device_authorization", &asked, false).await;
+        assert_eq!(status, 200, "{login}");
+        let text = |name: &str| login[name].as_str().unwrap().to_owned();
+        Login { user_code: text("user_code"), device_code: text("device_code") }
+    }
+
+    /// Gets the tokens of a login that a member approved.
+    pub(crate) async fn finish(&mut self, login: &Login) {
+        let asked = [
+            ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+            ("device_code", &*login.device_code),
+            ("client_id", "sandbox-client"),
+        ];
+        let (status, granted) = self.form("token", &asked, true).await;
+        assert_eq!(status, 200, "{granted}");
+        self.take(&granted);
+    }
+
+    pub(crate) async fn renew(&mut self) -> (StatusCode, Value) {
+        let refresh = self.refresh.clone();
+        let asked =
+            [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", "sandbox-client")];
+        let (status, granted) = self.form("token", &asked, true).await;
+        if status == 200 {
+            self.take(&granted);
+        }
+        (status, granted)
+    }
+
+    fn take(&mut self, granted: &Value) {
+        assert_eq!(granted["token_type"], "DPoP");
+        self.token = granted["access_token"].as_str().unwrap().to_owned();
+        self.refresh = granted["refresh_token"].as_str().unwrap().to_owned();
+    }
+
+    /// Once, and once more when the gateway asks for its nonce; request and answer are judged.
+    pub(crate) async fn call(
+        &mut self,
+        operation: &str,
+        path: &str,
+        body: Option<Value>,
+        key: &str,
+    ) -> Answered {
+        if let Some(body) = &body {
+            JUDGE.request(operation, body);
+        }
+        let first = self.once(path, body.as_ref(), key).await;
+        let answered =
+            if first.code() == "DPOP_INVALID" { self.once(path, body.as_ref(), key).await } else { first };
+        JUDGE.answer(operation, answered.status.as_u16(), &answered.body);
+        answered
+    }
+
+    pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> Answered {
+        let (public, reached) = &self.gateway;
+        let plain = format!("{public}{}", path.split('?').next().unwrap_or_default());
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let proof = self.proof(method.as_str(), &plain, true);
+        let mut request = self
+            .http
+            .request(method, format!("{reached}{path}"))
+            .header("authorization", format!("DPoP {}", self.token))
+            .header("dpop", proof)
+            .header("user-agent", "SandboxTest/1.0.0 (+https://client.example)");
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        if !key.is_empty() {
+            request = request.header("idempotency-key", key);
+        }
+        let answer = request.send().await.unwrap();
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        if let Some(nonce) = headers.get("dpop-nonce") {
+            self.nonce = Some(nonce.to_str().unwrap().to_owned());
+        }
+        Answered { status, headers, body: answer.text().await.unwrap().parse().unwrap_or_default() }
+    }
+
+    pub(crate) async fn read(&mut self, cursor: Option<&str>) -> Answered {
+        let query = cursor.map(|cursor| format!("?cursor={cursor}")).unwrap_or_default();
+        self.call("blueprints_read", &format!("/exchange/v1/me/blueprints{query}"), None, "").await
+    }
+
+    pub(crate) async fn write(&mut self, ops: Value, key: &str) -> Answered {
+        let body = Some(json!({ "ops": ops }));
+        self.call("blueprints_write", "/exchange/v1/me/blueprints/changes", body, key).await
+    }
+}
+
+/// The keys of entries or tombstones.
+pub(crate) fn keys(entries: &Value) -> Vec<&str> {
+    entries.as_array().unwrap().iter().map(|entry| entry["key"].as_str().unwrap()).collect()
+}
+
+/// Signs in on the pages of a service and approves a code there.
+pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str, user_code: &str) {
+    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let cookie = |answer: &reqwest::Response| {
+        let set = answer.headers().get(SET_COOKIE).unwrap().to_str().unwrap();
+        set.split(';').next().unwrap().to_owned()
+    };
+    let token = |page: &str| {
+        let (_, rest) =
+            page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let submit = |path: &str, cookie: &str, form: String| {
+        http.post(format!("{base}{path}"))
+            .header(COOKIE, cookie)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form)
+            .send()
+    };
+    let page = http.get(format!("{base}/sign-in")).send().await.unwrap();
+    let form = cookie(&page);
+    let csrf = token(&page.text().await.unwrap());
+    let given = format!("csrf={csrf}&username={username}&password={password}");
+    let signed_in = submit("/sign-in", &form, given).await.unwrap();
+    assert_eq!(signed_in.status(), 303);
+    let session = cookie(&signed_in);
+    let page = http.get(format!("{base}/device")).header(COOKIE, &session).send().await.unwrap();
+    let csrf = token(&page.text().await.unwrap());
+    let given = format!("csrf={csrf}&user_code={user_code}&decision=approve");
+    let approved = submit("/device/decision", &session, given).await.unwrap();
+    assert_eq!(approved.status(), 200);
+}

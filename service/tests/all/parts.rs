@@ -1,0 +1,211 @@
+//! The parts of an exchange as processes run them: with a provider elsewhere, with a backend elsewhere.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::routing::get;
+use exchange_service::Environment;
+use exchange_service::app::{self, App};
+use exchange_service::config::{Config, External};
+use exchange_service::sandbox::{Options, Sandbox};
+use exchange_service::serve::Server;
+use exchange_service::store::{self, Place, Store, StoreError};
+use exchange_service::time::{Clock as _, SystemClock};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::client::{Client, approve_on_pages, keys};
+use super::idp::forge::{Key, jws};
+
+/// Members, clients and blueprints of the sandbox, in a folder.
+async fn seeded(folder: &Path) {
+    let options = Options { data: Some(folder.to_owned()), ..Options::default() };
+    Sandbox::with(options).await.unwrap().stop().await;
+}
+
+async fn served(router: Router) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::new(router, &Config::default(), &Environment::system()).unwrap();
+    tokio::spawn(server.run(listener, std::future::pending()));
+    format!("http://{address}")
+}
+
+/// A token of a provider, for a client's key.
+fn token(issuer: &str, (key, kid): (&Key, &str), client: &Client) -> String {
+    let now = SystemClock.now().secs();
+    let claims = json!({
+        "iss": issuer, "sub": "member-1", "aud": "exchange-gateway", "azp": "sandbox-client",
+        "scope": "exchange.connect exchange.blueprints.read", "iat": now, "exp": now + 300,
+        "auth_time": now - 5, "cnf": { "jkt": client.thumbprint().to_string() },
+    });
+    jws(&json!({ "typ": "at+jwt", "alg": "ES256", "kid": kid }), &claims, |message| {
+        key.sign("ES256", message)
+    })
+}
+
+/// With a provider elsewhere its tokens are taken and nobody else's; of the provider here nothing is served, and
+/// the pages of the exchange keep a sign-in of their own (IDP-02, IDP-07, ERR-05).
+#[tokio::test]
+async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
+    let folder = tempfile::tempdir().unwrap();
+    seeded(folder.path()).await;
+    let theirs = Key::p256();
+    let (keys, discovery) =
+        (json!({ "keys": [theirs.jwk(&[("kid", "one")])] }), Arc::new(std::sync::OnceLock::new()));
+    let document = Arc::clone(&discovery);
+    let provider = Router::new().route("/keys", get(async move || keys.to_string())).route(
+        "/.well-known/openid-configuration",
+        get(async move || document.get().cloned().unwrap_or_default()),
+    );
+    let issuer = served(provider).await;
+    discovery.set(json!({ "issuer": issuer, "jwks_uri": format!("{issuer}/keys") }).to_string()).unwrap();
+
+    let store = Store::open(&store::Options::new(Place::Folder(folder.path().to_owned()))).unwrap();
+    let mut config = Config { issuer: issuer.clone(), ..Config::default() };
+    config.pages_origin = Some("http://127.0.0.1:8080".to_owned());
+    config.idp.external = Some(External::default());
+    let app = App::new(store.clone(), Environment::system(), Arc::new(config.clone())).await.unwrap();
+    let base = served(app.router()).await;
+
+    let mut client = Client::new(&config.gateway_origin, &issuer, SystemClock).reached_at(&base, &issuer);
+    client.token = token(&issuer, (&theirs, "one"), &client);
+    let document = client.call("service_document", "/exchange/v1", None, "").await;
+    assert_eq!(document.status, 200, "{}", document.body);
+    assert_eq!(document.body["capabilities"], json!(["exchange.blueprints.read", "exchange.connect"]));
+    assert_eq!(client.read(None).await.status, 200);
+
+    // What the provider here would have signed is nobody's.
+    let ours = store.read(|connection| {
+        let sql = "SELECT kid, pkcs8 FROM signing_key";
+        Ok::<(String, Vec<u8>), StoreError>(
+            connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?,
+        )
+    });
+    let (kid, pkcs8) = ours.await.unwrap();
+    client.token = token(&issuer, (&Key::from_pkcs8(&pkcs8), &kid), &client);
+    assert_eq!(client.call("service_document", "/exchange/v1", None, "").await.code(), "UNAUTHENTICATED");
+
+    let http = reqwest::Client::new();
+    for (path, status) in [
+        ("/token", 404),
+        ("/device_authorization", 404),
+        ("/jwks", 404),
+        ("/.well-known/openid-configuration", 404),
+        ("/device", 404),
+        ("/sign-in", 200),
+    ] {
+        let answer = http.get(format!("{base}{path}")).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{path}");
+    }
+}
+
+/// A process of the service, killed when the test is over.
+struct Process {
+    child: Child,
+    log: Option<JoinHandle<String>>,
+    base: String,
+}
+
+impl Process {
+    /// Starts `serve` over a folder, on a port that the system chooses, and waits until it listens.
+    fn serve(data: &Path, values: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
+        command.arg("serve").env("EXCHANGE_SERVE__DATA", data).env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0");
+        command.env("EXCHANGE_IDP__PASSWORD_KIB", "8").env("EXCHANGE_IDP__PASSWORD_PASSES", "1");
+        command.envs(values.iter().copied()).stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let mut seen = String::new();
+        let base = loop {
+            let mut line = String::new();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended: {seen}");
+            let event: Value = line.parse().unwrap_or_default();
+            if event["message"] == "listening" {
+                break format!("http://{}", event["address"].as_str().unwrap());
+            }
+            seen.push_str(&line);
+        };
+        let log = std::thread::spawn(move || {
+            let mut rest = String::new();
+            let _ = lines.read_to_string(&mut rest);
+            rest
+        });
+        Self { child, log: Some(log), base }
+    }
+
+    /// Kills it, and says what it wrote.
+    fn kill(&mut self) -> String {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.log.take().map(|log| log.join().unwrap()).unwrap_or_default()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.kill());
+    }
+}
+
+/// A gateway and its backend in two processes over one folder: a member signs in, a client writes, repeats and
+/// reads; nobody but the gateway is heard by the backend, and without it the answer is `502`
+/// (GW-02, GW-10, ERR-37).
+#[tokio::test]
+async fn a_gateway_and_its_backend_in_two_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    seeded(folder.path()).await;
+    let mut backend = Process::serve(folder.path(), &[("EXCHANGE_SERVE__ROLE", "backend")]);
+    let elsewhere = [("EXCHANGE_SERVE__ROLE", "gateway"), ("EXCHANGE_SERVE__BACKEND", backend.base.as_str())];
+    let gateway = Process::serve(folder.path(), &elsewhere);
+
+    let public = Config::default();
+    let issuer = format!("{}/idp", gateway.base);
+    let mut client =
+        Client::new(&public.gateway_origin, &public.issuer, SystemClock).reached_at(&gateway.base, &issuer);
+    let login = client.begin().await;
+    let password = "sandbox-member-pw-do-not-use-in-prod";
+    approve_on_pages(&gateway.base, "sandbox-member", password, &login.user_code).await;
+    client.finish(&login).await;
+
+    let cursor = client.read(None).await.body["nextCursor"].as_str().unwrap().to_owned();
+    let knife = json!([{ "op": "add", "ref": { "scRecord": "bp_craft_sbxm_knife_01" } }]);
+    let added = client.write(knife.clone(), "key-of-the-first-write").await;
+    assert_eq!((added.status.as_u16(), &added.body["applied"]), (200, &json!(1)), "{}", added.body);
+    let again = client.write(knife.clone(), "key-of-the-first-write").await;
+    assert_eq!(
+        (&again.headers["idempotency-replayed"], &again.body),
+        (&"true".parse().unwrap(), &added.body)
+    );
+    assert_eq!(keys(&client.read(Some(&cursor)).await.body["items"]), ["bp-sandbox-knife"]);
+    // A refusal of the backend comes through as it is.
+    assert_eq!(client.read(Some("nobodys")).await.code(), "CURSOR_EXPIRED");
+
+    let http = reqwest::Client::new();
+    let unsigned = http.get(format!("{}/exchange/v1/me/blueprints", backend.base)).send().await.unwrap();
+    assert_eq!((unsigned.status().as_u16(), unsigned.text().await.unwrap().len()), (401, 0));
+    for (base, status) in [(&gateway.base, 200), (&backend.base, 200)] {
+        assert_eq!(http.get(format!("{base}/readyz")).send().await.unwrap().status(), status);
+    }
+
+    let log = backend.kill();
+    assert!(log.contains("a request that no gateway signed"), "{log}");
+    let refused = client.write(knife, "key-of-the-second-write").await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (502, "BACKEND_RELAY_FAILED"));
+}
+
+/// A gateway is not made without the address of its backend.
+#[tokio::test]
+async fn a_gateway_needs_its_backends_address() {
+    let store = Store::open(&store::Options::new(Place::Memory)).unwrap();
+    let mut config = Config::default();
+    config.serve.role = exchange_service::config::Role::Gateway;
+    let made = app::router(store, Environment::system(), Arc::new(config)).await;
+    assert!(matches!(made, Err(app::AppError::NoBackend)));
+}
