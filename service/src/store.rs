@@ -12,11 +12,12 @@ mod checkpoint;
 pub mod epoch;
 mod error;
 mod migrate;
+mod private;
 mod queue;
 mod readers;
 mod writer;
 
-pub use backup::{BackupError, restore};
+pub use backup::{BackupError, backup, restore};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
 

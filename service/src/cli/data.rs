@@ -1,20 +1,13 @@
 //! `backup` and `restore`.
 
 use dpop_bound::SystemRandom;
-use exchange_service::store::{self, Options, Place, Store};
+use exchange_service::store;
 
 use super::{BackupArgs, Failure, RestoreArgs, say};
 
 /// Backs up a store that may be in use.
 pub(super) fn backup(args: &BackupArgs) -> Result<(), Failure> {
-    if !args.data.join("exchange.db").is_file() {
-        return Err(Failure::Undone(format!("there is no store in {}", args.data.display())));
-    }
-    let store = Store::open(&Options::new(Place::Folder(args.data.clone())))
-        .map_err(|error| Failure::Undone(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime.map_err(|error| Failure::undone("cannot start")(&error))?;
-    runtime.block_on(store.backup(&args.to)).map_err(|error| Failure::Undone(error.to_string()))?;
+    store::backup(&args.data, &args.to).map_err(|error| Failure::Undone(error.to_string()))?;
     say(&format!("backed up {} to {}", args.data.display(), args.to.display()));
     Ok(())
 }

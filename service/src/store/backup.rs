@@ -1,13 +1,13 @@
-//! Backup and restore: one file each way.
+//! Backup and restore: one file each way, beside a running service or without one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use dpop_bound::Random;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{OpenError, Store, StoreError, migrate};
+use super::{OpenError, StoreError, migrate, private};
 
 /// The database's file in a store's folder.
 pub(super) const FILE: &str = "exchange.db";
@@ -16,11 +16,14 @@ pub(super) const FILE: &str = "exchange.db";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
+    /// There is no store to back up.
+    #[error("there is no store in {0}: name the folder of `serve.data`")]
+    Missing(PathBuf),
     /// There is something at the place already; nothing is overwritten.
     #[error("{0} is there already: name a place where nothing is")]
     Exists(PathBuf),
-    /// The file is no backup of a store, or a damaged one.
-    #[error("{path} is no whole backup of a store: {reason}")]
+    /// The file is no store, no backup of one, or a damaged one.
+    #[error("{path} is no whole store, or backup of one: {reason}")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -43,26 +46,40 @@ pub enum BackupError {
     },
 }
 
-impl Store {
-    /// Writes all of it, as it is at one moment, into a file that is not there yet.
-    ///
-    /// # Errors
-    /// [`BackupError::Exists`], or why it could not be written; a file that was begun is removed.
-    pub async fn backup(&self, to: &Path) -> Result<(), BackupError> {
-        if to.exists() {
-            return Err(BackupError::Exists(to.to_owned()));
-        }
-        let target = to.to_string_lossy().into_owned();
-        let outcome = self.beside(move |connection| {
-            connection.execute("VACUUM INTO ?1", [&target])?;
-            Ok::<(), StoreError>(())
-        });
-        outcome.await.map_err(|error| {
-            // It may have been begun; there was nothing here before.
-            let _ = fs::remove_file(to);
-            BackupError::Store(error)
-        })
+fn failed(path: &Path) -> impl Fn(io::Error) -> BackupError {
+    let path = path.to_owned();
+    move |error| match error.kind() {
+        io::ErrorKind::AlreadyExists => BackupError::Exists(path.clone()),
+        _ => BackupError::Io { path: path.clone(), error },
     }
+}
+
+/// Writes all of the store in a folder, as it is at one moment, into a file that is not there yet.
+///
+/// The store is only read: a service that runs over it goes on, and one of another version finds it as it was.
+///
+/// # Errors
+/// See [`BackupError`]; a file that was begun is removed.
+pub fn backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
+    let from = folder.join(FILE);
+    if !from.is_file() {
+        return Err(BackupError::Missing(folder.to_owned()));
+    }
+    let damaged =
+        |error: rusqlite::Error| BackupError::Damaged { path: from.clone(), reason: error.to_string() };
+    let connection = Connection::open_with_flags(&from, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(damaged)?;
+    connection
+        .query_row("SELECT count(*) FROM migration", [], |row| row.get::<_, i64>(0))
+        .map_err(damaged)?;
+    // An empty file is written over; from here on it is ours, and nobody else may read it.
+    let begun = private::file(to).map_err(failed(to))?;
+    let target = to.to_string_lossy().into_owned();
+    let copied = connection.execute("VACUUM INTO ?1", [&target]).map_err(StoreError::from);
+    let kept = copied.map_err(BackupError::from).and_then(|_| begun.sync_all().map_err(failed(to)));
+    if kept.is_err() {
+        let _ = fs::remove_file(to);
+    }
+    kept
 }
 
 /// Puts a backup into a folder that has no store, with an epoch of its own: every cursor that was
@@ -77,14 +94,15 @@ pub fn restore(from: &Path, folder: &Path, random: &dyn Random) -> Result<(), Ba
     }
     let damaged = |reason: String| BackupError::Damaged { path: from.to_owned(), reason };
     check(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error| BackupError::Io { path, error }
-    };
-    fs::create_dir_all(folder).map_err(failed(folder))?;
+    private::folder(folder).map_err(failed(folder))?;
     let begun = folder.join("exchange.db.restoring");
-    fs::copy(from, &begun).map_err(failed(&begun))?;
-    let settled = settle(&begun, random).and_then(|()| fs::rename(&begun, &place).map_err(failed(&place)));
+    let mut file = private::file(&begun).map_err(failed(&begun))?;
+    let settled = File::open(from)
+        .and_then(|mut from| io::copy(&mut from, &mut file))
+        .map_err(failed(&begun))
+        .and_then(|_| settle(&begun, random))
+        .and_then(|()| file.sync_all().map_err(failed(&begun)))
+        .and_then(|()| fs::rename(&begun, &place).map_err(failed(&place)));
     if settled.is_err() {
         let _ = fs::remove_file(&begun);
     }

@@ -12,9 +12,6 @@ pub enum StoreError {
     /// There is no room to write; reads go on.
     #[error("the disk is full")]
     Full,
-    /// A store in memory has no file to copy.
-    #[error("a store in memory cannot be backed up")]
-    InMemory,
     /// The store is being closed.
     #[error("the store is closed")]
     Closed,
@@ -50,7 +47,6 @@ impl StoreError {
         match self {
             Self::Busy => Self::Busy,
             Self::Full => Self::Full,
-            Self::InMemory => Self::InMemory,
             Self::Closed => Self::Closed,
             Self::Corrupt(what) => Self::Corrupt(what),
             Self::Panicked => Self::Panicked,

@@ -12,7 +12,7 @@ use super::backup::FILE;
 use super::checkpoint::Checkpoints;
 use super::readers::Read;
 use super::writer::Job;
-use super::{OpenError, StoreError, migrate, readers, writer};
+use super::{OpenError, StoreError, migrate, private, readers, writer};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +52,6 @@ struct Inner {
     writes: mpsc::Sender<Box<dyn Job>>,
     /// None in memory.
     reads: Option<mpsc::Sender<Read>>,
-    /// None in memory.
-    path: Option<PathBuf>,
 }
 
 impl fmt::Debug for Store {
@@ -71,15 +69,17 @@ impl Store {
         let (mut connection, path) = match &options.place {
             Place::Memory => (Connection::open_in_memory()?, None),
             Place::Folder(folder) => {
-                std::fs::create_dir_all(folder)
-                    .map_err(|error| OpenError::Folder { path: folder.clone(), error })?;
                 let path = folder.join(FILE);
+                // The log beside it is made with the permissions of the file.
+                private::folder(folder)
+                    .and_then(|()| private::file_at_hand(&path))
+                    .map_err(|error| OpenError::Folder { path: folder.clone(), error })?;
                 (Connection::open(&path)?, Some(path))
             }
         };
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+            "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
         )?;
         connection.set_prepared_statement_cache_capacity(256);
         migrate::migrate(&mut connection)?;
@@ -96,7 +96,7 @@ impl Store {
             Some(path) => Some(readers::start(path, options.readers.max(1), options.queue)?),
             None => None,
         };
-        Ok(Self { inner: Arc::new(Inner { writes, reads, path }) })
+        Ok(Self { inner: Arc::new(Inner { writes, reads }) })
     }
 
     /// Runs a write in a transaction, and answers once it is committed. An error undoes what it did.
@@ -133,26 +133,6 @@ impl Store {
         });
         reads.try_send(read).map_err(|error| refused(&error))?;
         answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
-    }
-
-    /// Runs what may take long and needs no transaction of its own, on a connection of its own.
-    pub(super) async fn beside<F>(&self, work: F) -> Result<(), StoreError>
-    where
-        F: FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
-    {
-        let Some(path) = self.inner.path.clone() else {
-            return Err(StoreError::InMemory);
-        };
-        let (answer, answered) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("beside".to_owned()).spawn(move || {
-            let outcome = Connection::open(path).map_err(StoreError::from);
-            // Whoever asked may be gone by now.
-            let _ = answer.send(outcome.and_then(|connection| careful(work, &connection)));
-        });
-        if thread.is_err() {
-            return Err(StoreError::Busy);
-        }
-        answered.await.unwrap_or(Err(StoreError::Closed))
     }
 }
 
@@ -209,7 +189,7 @@ mod tests {
     use rusqlite::params;
 
     use super::*;
-    use crate::store::{BackupError, epoch, restore};
+    use crate::store::{BackupError, backup, epoch, restore};
 
     async fn count(store: &Store) -> i64 {
         store
@@ -325,8 +305,8 @@ mod tests {
             async move { store.write(|connection| epoch::settle(connection, &SystemRandom)).await.expect("one") }
         };
         let before = epoch(&store).await;
-        store.backup(&file).await.expect("a backup");
-        assert!(matches!(store.backup(&file).await, Err(BackupError::Exists(_))));
+        backup(&first, &file).expect("a backup");
+        assert!(matches!(backup(&first, &file), Err(BackupError::Exists(_))));
         set(&store, "later", true).await.expect("a write");
 
         restore(&file, &second, &SystemRandom).expect("restored");
@@ -334,6 +314,58 @@ mod tests {
         let restored = Store::open(&Options::new(Place::Folder(second))).expect("a store");
         assert_eq!(count(&restored).await, 1);
         assert_ne!(epoch(&restored).await, before);
+    }
+
+    /// A backup only reads: also beside a service of a newer version, whose store it leaves as it is; and where
+    /// there is no store it makes none.
+    #[tokio::test]
+    async fn a_backup_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (first, file) = (folder.path().join("first"), folder.path().join("backup.db"));
+        let store = Store::open(&Options::new(Place::Folder(first.clone()))).expect("a store");
+        let newer = store.write(|connection| {
+            connection.execute_batch(
+                "INSERT INTO migration (number, checksum) VALUES (99, x'00'); \
+                 CREATE TABLE of_the_future (id INTEGER PRIMARY KEY) STRICT",
+            )?;
+            Ok::<(), StoreError>(())
+        });
+        newer.await.expect("a write");
+        let log = || std::fs::read(first.join("exchange.db-wal")).expect("a log");
+        let before = log();
+        backup(&first, &file).expect("a backup");
+        assert!(log() == before, "nothing is written to the store");
+        set(&store, "later", true).await.expect("a write, as before");
+        let restored = restore(&file, &folder.path().join("second"), &SystemRandom).expect_err("a refusal");
+        assert!(matches!(restored, BackupError::Version(OpenError::Newer { found: 99, .. })), "{restored}");
+        let empty = folder.path().join("empty");
+        let missing = backup(&empty, &folder.path().join("other.db")).expect_err("a refusal");
+        assert!(matches!(missing, BackupError::Missing(_)) && !empty.exists(), "{missing}");
+        assert!(!folder.path().join("other.db").exists());
+    }
+
+    /// What signs tokens is its owner's alone to read: the folder, the database with its log, a backup, and what is
+    /// restored of it.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn nobody_else_reads_a_store() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (first, second) = (folder.path().join("a/first"), folder.path().join("second"));
+        let file = folder.path().join("backup.db");
+        let store = Store::open(&Options::new(Place::Folder(first.clone()))).expect("a store");
+        set(&store, "a", true).await.expect("a write");
+        backup(&first, &file).expect("a backup");
+        restore(&file, &second, &SystemRandom).expect("restored");
+        let mode =
+            |path: &std::path::Path| std::fs::metadata(path).expect("a path").permissions().mode() & 0o777;
+        for path in [&first, &second] {
+            assert_eq!(mode(path), 0o700, "{}", path.display());
+        }
+        let files = ["exchange.db", "exchange.db-wal", "exchange.db-shm"].map(|name| first.join(name));
+        for path in files.iter().chain([&file, &second.join("exchange.db")]) {
+            assert_eq!(mode(path), 0o600, "{}", path.display());
+        }
     }
 
     #[test]
