@@ -58,7 +58,8 @@ struct SandboxArgs {
     /// Keep the data in this folder; without it all is in memory and gone afterwards.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Repeat the random numbers of this seed: ids, codes and keys come out the same in every run.
+    /// Repeat the random numbers of this seed: ids, codes and secrets come out the same in every run; only the
+    /// keys that sign tokens are new.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Say where everything is in one line of JSON, the first one printed.

@@ -138,6 +138,9 @@ pub struct Serve {
     pub write_seconds: u64,
     /// How long a handshake may take, in seconds.
     pub handshake_seconds: u64,
+    /// How long `/readyz` tells balancers that the service is stopping before it accepts no more connections, in
+    /// seconds; a second signal ends it at once.
+    pub drain_seconds: u64,
     /// How long requests under way have when the service is told to stop, in seconds.
     pub shutdown_seconds: u64,
     /// The certificate chain, as a PEM file; without one the service speaks plain HTTP, behind a proxy.
@@ -174,6 +177,7 @@ impl Default for Serve {
             head_seconds: 30,
             write_seconds: 30,
             handshake_seconds: 10,
+            drain_seconds: 5,
             shutdown_seconds: 30,
             certificate: None,
             private_key: None,
@@ -243,6 +247,9 @@ pub struct Idp {
 }
 
 /// An OpenID provider elsewhere, in place of the one in this process; its issuer is [`Config::issuer`].
+///
+/// Its access tokens have to say when their member signed in (`auth_time`): of a client that a member disconnected
+/// once, tokens that do not are refused for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct External {
@@ -311,10 +318,24 @@ impl Config {
         self.pages_origin.as_deref().map_or(issuers, |origin| origin.trim_end_matches('/'))
     }
 
+    /// The address of one of the identity provider's endpoints, by its name below the issuer.
+    #[must_use]
+    pub fn endpoint(&self, name: &str) -> String {
+        format!("{}/{name}", self.issuer.trim_end_matches('/'))
+    }
+
     /// The path of the issuer, without a slash at its end.
     #[must_use]
     pub fn issuer_path(&self) -> &str {
         self.issuer.split_at(self.end_of_origin()).1.trim_end_matches('/')
+    }
+
+    /// Whether the issuer's path is one that is read alike by everybody, and so can be served.
+    #[must_use]
+    pub fn has_plain_path(&self) -> bool {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+        let path = self.issuer_path();
+        path.bytes().all(plain) && path.split('/').skip(1).all(|part| !matches!(part, "" | "." | ".."))
     }
 
     /// Whether tokens are those of a provider elsewhere.
@@ -352,5 +373,18 @@ mod tests {
         check("https://idp.example", None, "https://idp.example", "");
         check("http://[::1]:80/idp", None, "http://[::1]:80", "/idp");
         check("https://idp.example/a", Some("https://me.example/"), "https://me.example", "/a");
+    }
+
+    #[test]
+    fn where_the_endpoints_are() {
+        let check = |issuer: &str, token: &str, plain: bool| {
+            let config = Config { issuer: issuer.to_owned(), ..Config::default() };
+            assert_eq!((&*config.endpoint("token"), config.has_plain_path()), (token, plain));
+        };
+        check("https://idp.example", "https://idp.example/token", true);
+        check("https://idp.example/realms/one/", "https://idp.example/realms/one/token", true);
+        for wrong in ["*x", ":x", "{x}", "a//b", "a/../b", "%61", "a b"] {
+            check(&format!("http://h/{wrong}"), &format!("http://h/{wrong}/token"), false);
+        }
     }
 }

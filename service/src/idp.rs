@@ -23,7 +23,6 @@ mod jwt;
 mod keys;
 mod proofs;
 mod provider;
-mod records;
 mod refusal;
 mod scopes;
 pub mod sessions;
@@ -43,7 +42,6 @@ pub use keys::rotate;
 pub use provider::{
     DEVICE_GRANT, Decision, Provider, ProviderError, REFRESH_GRANT, Shared, Undecided, Waiting,
 };
-pub use records::Actor;
 pub use refusal::Refusal;
 pub(crate) use refusal::whole_seconds;
 pub use scopes::{OFFLINE_ACCESS, Scopes};

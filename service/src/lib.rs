@@ -39,6 +39,7 @@ pub mod logging;
 pub mod members;
 pub mod peer;
 pub mod quota;
+pub mod records;
 pub mod registry;
 pub mod relay;
 pub mod sandbox;

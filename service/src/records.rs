@@ -1,6 +1,7 @@
 //! What is written down beside a decision: the audit, and what a member is told.
 //!
-//! Neither holds a secret: clients, installations and connections are named by their ids.
+//! Neither holds a secret or a value of a member's data: clients, installations, connections and change sets are
+//! named by their ids.
 
 use rusqlite::{Connection, params};
 
@@ -19,21 +20,32 @@ pub enum Actor<'a> {
     Service,
 }
 
+/// What somebody did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deed<'a> {
+    /// Through which client, or to which.
+    pub(crate) client: Option<&'a ClientId>,
+    /// What was done: `blueprints.write`.
+    pub(crate) action: &'a str,
+    /// To what.
+    pub(crate) subject: &'a str,
+    /// In words that a person reads.
+    pub(crate) detail: &'a str,
+}
+
 /// Notes who did what.
-pub(super) fn audit(
+pub(crate) fn audit(
     connection: &Connection,
     now: Moment,
     actor: Actor<'_>,
-    client: &ClientId,
-    action: &str,
-    subject: &str,
-    detail: &str,
+    deed: Deed<'_>,
 ) -> Result<(), StoreError> {
     let actor = match actor {
         Actor::Member(member) => format!("member:{member}"),
         Actor::Administrator(name) => format!("administrator:{name}"),
         Actor::Service => "service".to_owned(),
     };
+    let Deed { client, action, subject, detail } = deed;
     connection
         .prepare_cached(
             "INSERT INTO audit (at, actor, client, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -43,7 +55,7 @@ pub(super) fn audit(
 }
 
 /// Tells a member.
-pub(super) fn notice(
+pub(crate) fn notice(
     connection: &Connection,
     now: Moment,
     member: &MemberId,

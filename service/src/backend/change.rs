@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::admission::{Admitted, asked};
 use super::guard::{self, Removals};
-use super::journal::{self, Deed};
+use super::journal;
 use super::refusal::{Asked, Failure, written};
 use super::{Backend, held};
 use crate::catalogue::{Catalogue, Index};
@@ -203,8 +203,7 @@ pub(super) fn carry_out<A: Area>(
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
     let detail = format!("{author_name}: {} written, {} removed", there.len(), gone.len());
     let action = format!("{}.write", A::NAME);
-    let deed = Deed { action: &action, subject: &writer.change_set, detail: &detail };
-    journal::audit(connection, writer, deed)?;
+    journal::audit(connection, writer, &action, &writer.change_set, &detail)?;
     interruption.at(Step::WrittenDown)
 }
 

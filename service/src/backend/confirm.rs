@@ -16,7 +16,7 @@ use super::admission::admit;
 use super::blueprints::Blueprints;
 use super::change::{Area, Resolved, Touched, Writer, carry_out};
 use super::held::{self, Held};
-use super::journal::{self, Deed};
+use super::journal;
 use super::refusal::Failure;
 use crate::feed::Author;
 use crate::ids::MemberId;
@@ -118,8 +118,7 @@ impl Backend {
                 held::drop_it(connection, &handoff.0)?;
                 let writer = writer(&backend, &held, now)?;
                 let detail = "dropped by the member, nothing was applied";
-                let deed = Deed { action: "held-batch.discard", subject: &held.operation, detail };
-                journal::audit(connection, &writer, deed)?;
+                journal::audit(connection, &writer, "held-batch.discard", &held.operation, detail)?;
                 Ok(true)
             })
             .await
@@ -174,8 +173,7 @@ impl Backend {
             let name = &admitted.client.name;
             carry_out::<A>(connection, &writer, name, &decided.touched, &backend.interruption)?;
             let detail = format!("{name}: confirmed by the member");
-            let deed = Deed { action: "held-batch.confirm", subject: &writer.change_set, detail: &detail };
-            journal::audit(connection, &writer, deed)?;
+            journal::audit(connection, &writer, "held-batch.confirm", &writer.change_set, &detail)?;
             Ok(Confirmed::Applied(resolved.result(decided, false)))
         };
         self.store.write(confirm).await

@@ -10,6 +10,7 @@ use super::admission::Admitted;
 use super::refusal::Failure;
 use crate::caller::Caller;
 use crate::ids::MemberId;
+use crate::records;
 use crate::secrets;
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
@@ -67,8 +68,7 @@ pub(super) fn hold(
         now.millis(),
         ends.millis(),
     ])?;
-    let sql = "INSERT INTO notice (member, at, kind, subject) VALUES (?1, ?2, 'held-batch', ?3)";
-    connection.prepare_cached(sql)?.execute(params![caller.member, now.millis(), admitted.client.name])?;
+    records::notice(connection, now, &caller.member, "held-batch", &admitted.client.name)?;
     Ok(url)
 }
 

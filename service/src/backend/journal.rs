@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::change::{Touched, Writer};
+use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
 
 /// Writes down what became of each entry.
@@ -42,24 +43,15 @@ fn text<E: Serialize>(entry: Option<&E>) -> Result<Option<String>, StoreError> {
     text.map_err(|_| StoreError::Corrupt("an entry that cannot be written"))
 }
 
-/// What is audited: no value of a member's data, and no secret.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deed<'a> {
-    /// What was done: `blueprints.write`.
-    pub(super) action: &'a str,
-    /// To what.
-    pub(super) subject: &'a str,
-    /// In words that a person reads.
-    pub(super) detail: &'a str,
-}
-
-/// Writes down who did what.
-pub(super) fn audit(connection: &Connection, writer: &Writer, deed: Deed<'_>) -> Result<(), StoreError> {
-    let sql =
-        "INSERT INTO audit (at, actor, client, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+/// Writes down who did what, through which client.
+pub(super) fn audit(
+    connection: &Connection,
+    writer: &Writer,
+    action: &str,
+    subject: &str,
+    detail: &str,
+) -> Result<(), StoreError> {
     let client = writer.author.connected().map(|(client, _)| client);
-    let Deed { action, subject, detail } = deed;
-    let values = params![writer.now.millis(), writer.member, client, action, subject, detail];
-    connection.prepare_cached(sql)?.execute(values)?;
-    Ok(())
+    let deed = Deed { client, action, subject, detail };
+    records::audit(connection, writer.now, Actor::Member(&writer.member), deed)
 }

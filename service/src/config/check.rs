@@ -45,10 +45,13 @@ impl Config {
         if let Err(error) = Origin::of(&self.gateway_origin) {
             all.push(wrong("gateway-origin", error.to_string(), ORIGIN));
         }
-        if let Err(error) = Htu::of(&format!("{}/token", self.issuer)) {
-            let advice =
-                "write the provider's address as its discovery document has it: https://exchange.example/idp";
+        let advice =
+            "write the provider's address as its discovery document has it: https://exchange.example/idp";
+        if let Err(error) = Htu::of(&self.endpoint("token")) {
             all.push(wrong("issuer", error.to_string(), advice));
+        } else if !self.is_external() && !self.has_plain_path() {
+            let reason = "its path has other characters than letters, digits and `-._~`, or an empty part";
+            all.push(wrong("issuer", reason, advice));
         }
         match &self.pages_origin {
             Some(origin) => {
@@ -139,6 +142,7 @@ mod tests {
             &["gateway-origin"],
         );
         check(|config| config.issuer = "ftp://idp.example".to_owned(), &["issuer"]);
+        check(|config| config.issuer = "https://idp.example/*x".to_owned(), &["issuer"]);
         check(|config| config.pages_origin = Some("https://me.example/".to_owned()), &[]);
         check(|config| config.pages_origin = Some("me.example".to_owned()), &["pages-origin"]);
         check(|config| config.idp.external = Some(External::default()), &["pages-origin"]);

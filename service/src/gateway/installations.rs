@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::facts::Standing;
 use crate::Environment;
 use crate::ids::{ClientId, InstallationId, MemberId};
+use crate::records;
 use crate::registry;
 use crate::shared::Unavailable;
 use crate::store::{Store, StoreError};
@@ -110,8 +111,7 @@ fn seen(
     let sql = "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?5)";
     connection.prepare_cached(sql)?.execute(params![id, of.client, of.member, of.jkt, now.millis()])?;
-    let sql = "INSERT INTO notice (member, at, kind, subject) VALUES (?1, ?2, 'new-installation', ?3)";
-    connection.prepare_cached(sql)?.execute(params![of.member, now.millis(), id])?;
+    records::notice(connection, now, &of.member, "new-installation", id.as_str())?;
     let sql = "SELECT count(*) FROM installation WHERE member = ?1 AND first_seen > ?2";
     let since = now.minus(DAY).millis();
     let new = connection.prepare_cached(sql)?.query_row(params![of.member, since], |row| row.get(0))?;

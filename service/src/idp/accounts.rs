@@ -12,6 +12,7 @@ use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tokio::sync::Semaphore;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::config::Idp;
 use crate::environment::Environment;
@@ -111,6 +112,13 @@ fn verify(argon2: &Argon2<'_>, password: &str, hash: &str) -> bool {
     PasswordHash::new(hash).is_ok_and(|hash| argon2.verify_password(password.as_bytes(), &hash).is_ok())
 }
 
+/// The one spelling of a user name, of all that are one to a person: without blanks around it, in any case of
+/// letters, composed or not.
+#[must_use]
+pub fn normal(username: &str) -> String {
+    username.trim().nfc().flat_map(char::to_lowercase).collect()
+}
+
 /// An account's member and the hash of its password, by its name in any case of letters.
 ///
 /// # Errors
@@ -118,12 +126,13 @@ fn verify(argon2: &Argon2<'_>, password: &str, hash: &str) -> bool {
 pub fn find(connection: &Connection, username: &str) -> Result<Option<(MemberId, String)>, StoreError> {
     let found = connection
         .prepare_cached("SELECT member, password FROM account WHERE username = ?1")?
-        .query_row([username.trim()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([normal(username)], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     Ok(found)
 }
 
-/// Gives a member an account, or the one that the member has another name and password. The hash is one of
+/// Gives a member an account, or the one that the member has another name and password. The name is stored in
+/// its one spelling ([`normal`]); the hash is one of
 /// [`Passwords::hash`].
 ///
 /// # Errors
@@ -139,7 +148,7 @@ pub fn set(
             "INSERT INTO account (username, member, password) VALUES (?1, ?2, ?3) \
              ON CONFLICT (member) DO UPDATE SET username = excluded.username, password = excluded.password",
         )?
-        .execute(params![username.trim(), member, password_hash])?;
+        .execute(params![normal(username), member, password_hash])?;
     Ok(())
 }
 
@@ -170,6 +179,13 @@ mod tests {
         assert!(check(&"r".repeat(1024), Some(&longest)).await);
         assert!(!check(&"r".repeat(1025), Some(&longest)).await);
         assert_eq!(passwords.hash(&"r".repeat(1025), &environment), Err(PasswordError::Failed));
+    }
+
+    #[test]
+    fn names_have_one_spelling() {
+        for (typed, expect) in [(" ADA ", "ada"), ("\u{c4}nne", "\u{e4}nne"), ("A\u{308}NNE", "\u{e4}nne")] {
+            assert_eq!(normal(typed), expect);
+        }
     }
 
     /// A hash that was made at another cost is still checked at its own.

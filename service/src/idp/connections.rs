@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection as Database, OptionalExtension as _, Row, params};
 
-use super::records::{self, Actor};
 use super::refusal::Refusal;
 use super::scopes::Scopes;
 use super::sessions;
 use crate::config::Idp;
 use crate::ids::{ClientId, MemberId};
 use crate::members::State;
+use crate::records::{self, Actor, Deed};
 use crate::registry;
 use crate::secrets::{Hash, same};
 use crate::store::{StoreError, limit};
@@ -226,15 +226,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Connection> {
 /// Begins a connection, in place of those that the same key had, and tells its member (WEB-04).
 pub(super) fn begin(database: &Database, connection: &Connection, name: &str) -> Result<(), StoreError> {
     let Connection { id, client, member, jkt, created_at, .. } = connection;
-    let sql = "UPDATE connection SET ended_at = ?1, end_reason = ?2 \
-               WHERE client = ?3 AND member = ?4 AND jkt = ?5 AND ended_at IS NULL";
-    database.prepare_cached(sql)?.execute(params![
-        created_at.millis(),
-        End::Replaced.as_str(),
-        client,
-        member,
-        jkt
-    ])?;
+    let replaced =
+        ids_where(database, "client = ?1 AND member = ?2 AND jkt = ?3", params![client, member, jkt])?;
+    for id in replaced {
+        if let Some(replaced) = find(database, &id)? {
+            end(database, &replaced, End::Replaced, Actor::Member(member), *created_at)?;
+        }
+    }
     database
         .prepare_cached(
             "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, session, current_hash, \
@@ -253,7 +251,8 @@ pub(super) fn begin(database: &Database, connection: &Connection, name: &str) ->
         ])?;
     records::notice(database, *created_at, member, "connected", name)?;
     let scopes = connection.scopes.text();
-    records::audit(database, *created_at, Actor::Member(member), client, "connect", id, &scopes)
+    let deed = Deed { client: Some(client), action: "connect", subject: id, detail: &scopes };
+    records::audit(database, *created_at, Actor::Member(member), deed)
 }
 
 /// Gives a token its successor; the same again changes nothing but the time.
@@ -264,7 +263,7 @@ pub(super) fn renew(
     successor: &Hash,
     now: Moment,
 ) -> Result<(), Refusal> {
-    let sql = "UPDATE connection SET generation = generation + (current_hash = ?2), previous_hash = ?2, \
+    let sql = "UPDATE connection SET previous_hash = ?2, \
                current_hash = ?3, used_at = ?4 WHERE id = ?1";
     database.prepare_cached(sql)?.execute(params![id, token, successor, now.millis()])?;
     Ok(())
@@ -283,7 +282,9 @@ pub(super) fn end(
     if end == End::Reused {
         records::notice(database, now, &connection.member, "connection-reused", connection.client.as_str())?;
     }
-    records::audit(database, now, actor, &connection.client, "end-connection", &connection.id, end.as_str())
+    let Connection { id, client, .. } = connection;
+    let deed = Deed { client: Some(client), action: "end-connection", subject: id, detail: end.as_str() };
+    records::audit(database, now, actor, deed)
 }
 
 /// Ends at most so many connections whose time is over and for which nobody came (LIM-08); says how many.

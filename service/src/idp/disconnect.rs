@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::connections::{self, End};
 use super::device;
-use super::records::{self, Actor};
 use crate::ids::{ClientId, InstallationId, MemberId};
+use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -55,7 +55,8 @@ pub fn disconnect_installation(
     end(connection, "jkt = ?1", params![jkt], actor, now)?;
     let subject = label.as_deref().unwrap_or(client.as_str());
     records::notice(connection, now, &member, "installation-disconnected", subject)?;
-    records::audit(connection, now, actor, &client, "disconnect-installation", installation.as_str(), "")?;
+    let (action, subject) = ("disconnect-installation", installation.as_str());
+    records::audit(connection, now, actor, Deed { client: Some(&client), action, subject, detail: "" })?;
     Ok(Disconnected::Now)
 }
 
@@ -94,7 +95,8 @@ pub fn disconnect_client(
     end(connection, "client = ?1 AND member = ?2", params![client, member], actor, now)?;
     device::decline_approved(connection, client, member)?;
     records::notice(connection, now, member, "client-disconnected", client.as_str())?;
-    records::audit(connection, now, actor, client, "disconnect-client", member.as_str(), "")?;
+    let (action, subject) = ("disconnect-client", member.as_str());
+    records::audit(connection, now, actor, Deed { client: Some(client), action, subject, detail: "" })?;
     Ok(Disconnected::Now)
 }
 

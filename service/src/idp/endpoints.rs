@@ -41,23 +41,26 @@ type Body = Result<Form<Vec<(String, String)>>, FormRejection>;
 fn fields(body: Body) -> Result<Fields, Refusal> {
     match body {
         Ok(Form(fields)) => Fields::new(fields),
-        Err(_) => Err(Refusal::new(
-            OauthError::InvalidRequest,
-            "the body is no form (application/x-www-form-urlencoded)",
-        )),
+        Err(error) => {
+            let said = match error.status() {
+                StatusCode::PAYLOAD_TOO_LARGE => "the form is too large",
+                _ => "the body is no form (application/x-www-form-urlencoded), or did not come in time",
+            };
+            Err(Refusal::new(OauthError::InvalidRequest, said))
+        }
     }
 }
 
 /// IDP-01
 async fn discovery(State(provider): State<Provider>) -> Response {
-    let issuer = &provider.config().issuer;
+    let config = provider.config();
     let scopes: Vec<_> = Scope::ALL.iter().map(Scope::as_str).chain([OFFLINE_ACCESS]).collect();
     public(&json!({
-        "issuer": issuer,
-        "device_authorization_endpoint": format!("{issuer}/device_authorization"),
-        "token_endpoint": format!("{issuer}/token"),
-        "revocation_endpoint": format!("{issuer}/revoke"),
-        "jwks_uri": format!("{issuer}/jwks"),
+        "issuer": config.issuer,
+        "device_authorization_endpoint": config.endpoint("device_authorization"),
+        "token_endpoint": config.endpoint("token"),
+        "revocation_endpoint": config.endpoint("revoke"),
+        "jwks_uri": config.endpoint("jwks"),
         "scopes_supported": scopes,
         "response_types_supported": [],
         "grant_types_supported": [DEVICE_GRANT, REFRESH_GRANT],
@@ -65,7 +68,7 @@ async fn discovery(State(provider): State<Provider>) -> Response {
         "revocation_endpoint_auth_methods_supported": ["none"],
         "subject_types_supported": ["public"],
         "dpop_signing_alg_values_supported": ["ES256"],
-        "service_documentation": provider.config().docs_url,
+        "service_documentation": config.docs_url,
     }))
 }
 

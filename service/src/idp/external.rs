@@ -159,7 +159,8 @@ impl External {
             Err(_) if self.known(kid, STALE, now).is_some() => return Asked::JustBefore,
             Err(_) => self.asking.lock().await,
         };
-        // Whoever held it before may have asked for the same.
+        // Whoever held it before may have asked for the same, and it may have taken long.
+        let now = self.environment.now();
         if self.known(kid, FRESH, now).is_some() {
             return Asked::JustBefore;
         }
@@ -170,7 +171,8 @@ impl External {
             return if reached { Asked::JustBefore } else { Asked::InVain };
         }
         let read = self.read(now).await;
-        *asked = Some((now, read.is_ok()));
+        // The pause begins when the answer is there, or none.
+        *asked = Some((self.environment.now(), read.is_ok()));
         match read {
             Ok(keys) => {
                 self.keys.store(Some(Arc::new(keys)));

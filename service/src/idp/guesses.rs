@@ -23,8 +23,10 @@ pub enum Attempt {
     Code,
     /// A password, by the address it is typed at.
     PasswordAt,
-    /// A password of one account, by whomever.
+    /// A password of one account, by the address it is typed at.
     PasswordOf,
+    /// A password of one account, wherever it is typed: loosely, since strangers count for its owner, too.
+    PasswordAnywhere,
     /// A device login, by the address that starts it: codes that nobody needs make guessing easier.
     LoginAt,
 }
@@ -38,6 +40,7 @@ impl Attempt {
             Self::Code => (10, Duration::from_secs(120)),
             Self::PasswordAt => (20, Duration::from_secs(30)),
             Self::PasswordOf => (10, Duration::from_secs(60)),
+            Self::PasswordAnywhere => (100, Duration::from_secs(10)),
             Self::LoginAt => (60, Duration::from_secs(10)),
         }
     }
@@ -164,8 +167,14 @@ mod tests {
     #[tokio::test]
     async fn names_and_kinds_have_limits_of_their_own() {
         let guesses = InMemory::default();
-        let all =
-            [Attempt::CodeAt, Attempt::Code, Attempt::PasswordAt, Attempt::PasswordOf, Attempt::LoginAt];
+        let all = [
+            Attempt::CodeAt,
+            Attempt::Code,
+            Attempt::PasswordAt,
+            Attempt::PasswordOf,
+            Attempt::PasswordAnywhere,
+            Attempt::LoginAt,
+        ];
         for attempt in all {
             let (most, every) = attempt.policy();
             for name in ["a", "b"] {

@@ -146,8 +146,9 @@ impl Claims {
                 Audiences::One(one) => BTreeSet::from([one]),
                 Audiences::Several(several) => several,
             },
-            // A token that does not say when its member signed in is as old as itself.
-            auth_time: self.auth_time.map_or(self.iat.0, |time| time.0),
+            // A token that does not say when its member signed in may be of any sign-in: whoever disconnects
+            // its client revokes it, however often it is renewed (ERR-12).
+            auth_time: self.auth_time.map_or(Moment::default(), |time| time.0),
             expires_at: self.exp.0,
         })
     }

@@ -2,7 +2,7 @@
 //! ended.
 //!
 //! They lie in the store. A process reads them again every few seconds and whenever a token names one that
-//! it does not know, so that an administrator's [`rotate`] needs no restart.
+//! it does not know, so that a [`rotate`] by whomever needs no restart.
 
 use std::fmt;
 use std::sync::Arc;
@@ -95,18 +95,9 @@ impl KeyRing {
         Ok(Self { store, token_life, keys: ArcSwap::from_pointee(keys) })
     }
 
-    /// Signs claims.
-    pub(super) async fn sign(
-        &self,
-        claims: &(impl Serialize + Sync),
-        now: Moment,
-    ) -> Result<String, StoreError> {
-        let keys = self.younger_than(FRESH, now).await?;
-        let mut header = Header::new(Algorithm::ES256);
-        header.typ = Some(TYPE.to_owned());
-        header.kid = Some(keys.signing.0.clone());
-        jsonwebtoken::encode(&header, claims, &keys.signing.1)
-            .map_err(|_| StoreError::Corrupt("a signing key does not sign"))
+    /// What signs now: at hand before anything is written that a signature has to follow.
+    pub(super) async fn signer(&self, now: Moment) -> Result<Signer, StoreError> {
+        Ok(Signer(self.younger_than(FRESH, now).await?))
     }
 
     /// The key of this id, while tokens that it signed may hold.
@@ -134,6 +125,21 @@ impl KeyRing {
         let keys = Arc::new(read(&self.store, self.token_life, now).await?);
         self.keys.store(Arc::clone(&keys));
         Ok(keys)
+    }
+}
+
+/// The key that signs.
+pub(super) struct Signer(Arc<Keys>);
+
+impl Signer {
+    /// Signs claims.
+    pub(super) fn sign(&self, claims: &impl Serialize) -> Result<String, StoreError> {
+        let (kid, key) = &self.0.signing;
+        let mut header = Header::new(Algorithm::ES256);
+        header.typ = Some(TYPE.to_owned());
+        header.kid = Some(kid.clone());
+        jsonwebtoken::encode(&header, claims, key)
+            .map_err(|_| StoreError::Corrupt("a signing key does not sign"))
     }
 }
 

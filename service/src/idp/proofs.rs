@@ -35,7 +35,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl Proofs {
-    /// With a key of nonces that nobody shares.
+    /// With the key of nonces of all who share the proofs.
     pub(super) fn new(profile: Profile, live: Arc<dyn ReplayStore>, key: &NonceKey) -> Self {
         Self { profile, live, nonces: NonceIssuer::new(key, "idp") }
     }

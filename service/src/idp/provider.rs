@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use dpop_bound::live::Caps;
 use dpop_bound::nonce::{Nonce, NonceKey};
+use dpop_bound::random::RandomError;
 use dpop_bound::{Htu, LiveProofs, Pending, ReplayStore, Thumbprint, Window};
 use exchange_api::oauth_errors::OauthError;
 use http::HeaderMap;
@@ -20,9 +21,8 @@ use super::device;
 use super::form::Fields;
 use super::guesses::{Attempt, Guesses, InMemory, TooMany};
 use super::jwt::Unverified;
-use super::keys::{self, KeyRing};
+use super::keys::{self, KeyRing, Signer};
 use super::proofs::{Asked, Proofs};
-use super::records::Actor;
 use super::refusal::Refusal;
 use super::scopes::Scopes;
 use super::tokens::{TokenRefusal, Verifier, Verifying};
@@ -30,6 +30,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::ids::{ClientId, MemberId};
 use crate::peer::Peer;
+use crate::records::{Actor, Deed};
 use crate::registry::{self, Client};
 use crate::secrets;
 use crate::store::{Store, StoreError};
@@ -47,6 +48,9 @@ pub enum ProviderError {
     /// The issuer in the configuration is no `http` or `https` URL.
     #[error("`issuer` is no URL: {0}")]
     Issuer(#[from] dpop_bound::target::UrlRefusal),
+    /// The issuer's path cannot be served.
+    #[error("`issuer` has a path with other characters than letters, digits and `-._~`")]
+    Path,
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -59,6 +63,8 @@ pub struct Shared {
     pub proofs: Arc<dyn ReplayStore>,
     /// Attempts at guessing.
     pub guesses: Arc<dyn Guesses>,
+    /// The key of their nonces.
+    pub nonce_key: NonceKey,
 }
 
 impl fmt::Debug for Shared {
@@ -68,14 +74,17 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// In the memory of one process.
-    #[must_use]
-    pub fn in_memory(config: &Config) -> Self {
+    /// In the memory of one process; nonces end with it.
+    ///
+    /// # Errors
+    /// When there are no random numbers for the key of the nonces.
+    pub fn in_memory(config: &Config, environment: &Environment) -> Result<Self, RandomError> {
         let window = Window::seconds(config.idp.proof_past_seconds, config.idp.proof_future_seconds);
-        Self {
+        Ok(Self {
             proofs: Arc::new(Mutex::new(LiveProofs::new(window, Caps::default()))),
             guesses: Arc::new(InMemory::default()),
-        }
+            nonce_key: NonceKey::from_bytes(environment.bytes()?),
+        })
     }
 }
 
@@ -171,7 +180,8 @@ impl Provider {
     /// # Errors
     /// See [`ProviderError`].
     pub async fn new(store: Store, environment: Environment, config: &Config) -> Result<Self, ProviderError> {
-        Self::with(store, environment, config, Shared::in_memory(config)).await
+        let shared = Shared::in_memory(config, &environment).map_err(StoreError::from)?;
+        Self::with(store, environment, config, shared).await
     }
 
     /// Opens it with what it shares; makes its first key and its secrets where there are none.
@@ -184,8 +194,11 @@ impl Provider {
         config: &Config,
         shared: Shared,
     ) -> Result<Self, ProviderError> {
-        let token_endpoint = Htu::of(&format!("{}/token", config.issuer))?;
-        let revocation_endpoint = Htu::of(&format!("{}/revoke", config.issuer))?;
+        let token_endpoint = Htu::of(&config.endpoint("token"))?;
+        let revocation_endpoint = Htu::of(&config.endpoint("revoke"))?;
+        if !config.has_plain_path() {
+            return Err(ProviderError::Path);
+        }
         let now = environment.now();
         let inside = environment.clone();
         let successors = store
@@ -196,9 +209,7 @@ impl Provider {
             .await?;
         let token_life = Duration::from_secs(config.idp.access_token_seconds);
         let keys = KeyRing::open(store.clone(), token_life, now).await?;
-        // A key of this process alone: the proofs that it accepted are known to it alone, too.
-        let nonce_key = NonceKey::from_bytes(environment.bytes().map_err(StoreError::from)?);
-        let proofs = Proofs::new(config.idp.profile, shared.proofs, &nonce_key);
+        let proofs = Proofs::new(config.idp.profile, shared.proofs, &shared.nonce_key);
         Ok(Self(Arc::new(Inner {
             store,
             environment,
@@ -311,13 +322,16 @@ impl Provider {
         };
         let asked = Asked { endpoint: &self.0.token_endpoint, peer, client: client.as_str() };
         let key = self.0.proofs.check(headers, asked, now).await?;
+        // Whatever can fail comes before the grant is spent.
+        let signer = self.0.keys.signer(now).await?;
+        let id = self.0.environment.token::<16>().map_err(StoreError::from)?;
         let granted = if grant == DEVICE_GRANT {
             self.poll(secret, client, &key, now).await?
         } else {
             let scope = fields.find("scope").map(str::to_owned);
             self.refresh(secret.to_owned(), client, &key, scope, now).await?
         };
-        self.issue(granted, now).await
+        self.issue(&signer, &id, &granted, now)
     }
 
     async fn client(&self, id: &str) -> Result<ClientId, Refusal> {
@@ -443,12 +457,11 @@ impl Provider {
         self.0.store.write(work).await
     }
 
-    async fn issue(&self, granted: Granted, now: Moment) -> Result<Value, Refusal> {
+    fn issue(&self, signer: &Signer, id: &str, granted: &Granted, now: Moment) -> Result<Value, Refusal> {
         let config = &self.0.config;
         let life = Duration::from_secs(config.idp.access_token_seconds);
         // No token outlives its connection; one second is left, whatever of it is over.
         let expires = now.plus(life).min(granted.ends_at).secs().max(now.secs() + 1);
-        let id = self.0.environment.token::<16>().map_err(StoreError::from)?;
         let scope = granted.scopes.text();
         let is_for_gateway = granted.scopes.capabilities().next().is_some();
         let claims = AccessClaims {
@@ -459,11 +472,11 @@ impl Provider {
             scope: &scope,
             iat: now.secs(),
             exp: expires,
-            jti: &id,
+            jti: id,
             auth_time: granted.auth_time.secs(),
             cnf: Confirmation { jkt: &granted.jkt },
         };
-        let access_token = self.0.keys.sign(&claims, now).await?;
+        let access_token = signer.sign(&claims)?;
         Ok(json!({
             "access_token": access_token,
             "token_type": "DPoP",
@@ -638,7 +651,9 @@ fn decide(
     };
     let actor = Actor::Member(&session.member);
     let scopes = waiting.scopes.text();
-    super::records::audit(database, now, actor, &waiting.client, action, session.member.as_str(), &scopes)?;
+    let subject = session.member.as_str();
+    let deed = Deed { client: Some(&waiting.client), action, subject, detail: &scopes };
+    crate::records::audit(database, now, actor, deed)?;
     Ok(waiting)
 }
 

@@ -21,8 +21,9 @@ use serde_json::json;
 
 use super::{Directory, Inner, SandboxError};
 use crate::feed::Author;
-use crate::idp::{Actor, Decision, Undecided, disconnect_client};
+use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
+use crate::records::Actor;
 use crate::store::StoreError;
 
 /// The longest step of the clock: ten years.

@@ -1,7 +1,8 @@
 //! The page on which a member confirms a held batch (WEB-08, WRT-13).
 //!
 //! Whoever opens it sees what would happen, and nothing happens; one of its two buttons applies the batch
-//! once, the other drops it. The address is a secret: it stands in no page and in no log.
+//! once, the other drops it. The address is a secret: it stands in no log and in no page but the sign-in page that
+//! leads back to it.
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Form, FromRef, Path, State};
@@ -35,6 +36,7 @@ pub fn confirmations(web: Web, backend: Backend) -> Router {
     Router::new()
         .route("/confirm/{handoff}", get(show).post(decide))
         .layer(DefaultBodyLimit::max(16 << 10))
+        .layer(axum::middleware::map_response(super::layout::guarded))
         .with_state(Pages { web, backend })
 }
 
@@ -125,6 +127,13 @@ fn told(result: &ChangeResult) -> String {
 fn refused(code: PlainCode) -> &'static str {
     match code {
         PlainCode::ExchangeDisabled => "The exchange is switched off. Try again when it is back.",
+        PlainCode::RegistryUnavailable => "The service cannot tell right now. Try again in a minute.",
+        PlainCode::TermsNotAccepted => {
+            "The terms have changed since you accepted them. Accept them in the web application, then try again."
+        }
+        PlainCode::PendingApproval => "Your registration awaits approval. Try again when it is approved.",
+        PlainCode::NoRole => "You hold no role in the organisation any more. Nothing was changed.",
+        PlainCode::ActingMemberRefused => "Your account may not change anything any more.",
         _ => "The application that sent this may not do it any more. Nothing was changed.",
     }
 }

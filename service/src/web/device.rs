@@ -2,8 +2,8 @@
 
 use axum::Router;
 use axum::extract::{Form, Query, State};
-use axum::response::Response;
-use axum::routing::{get, post};
+use axum::response::{Redirect, Response};
+use axum::routing::get;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use maud::{Markup, html};
@@ -15,7 +15,9 @@ use crate::idp::{Decision, LoginState, Undecided, UserCode, Waiting, whole_secon
 use crate::peer::Peer;
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/device", get(form).post(look_up)).route("/device/decision", post(decide))
+    // Whoever had to sign in again before a decision comes back to its address, and begins anew.
+    let again = get(async || Redirect::to("/device"));
+    Router::new().route("/device", get(form).post(look_up)).route("/device/decision", again.post(decide))
 }
 
 #[derive(Deserialize)]
@@ -100,8 +102,7 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> 
         }
         p .hint {
             @if waiting.scopes.is_offline() {
-                "It stays connected when you sign out here, for " (days) " days at most. You can "
-                "disconnect it at any time."
+                "It stays connected when you sign out here, for " (days) " days at most."
             } @else {
                 "It stays connected until you sign out here."
             }

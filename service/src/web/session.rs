@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::idp::{Session, sessions};
 use crate::ids::MemberId;
 use crate::members::{self, State};
+use crate::peer::causes;
 use crate::store::StoreError;
 
 /// A member who is signed in.
@@ -138,9 +139,9 @@ pub(super) fn forged(member: Option<&SignedIn>) -> Response {
     message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Go on")))
 }
 
-/// The page for when the store cannot be asked.
-pub(super) fn failed(error: &StoreError) -> Response {
-    tracing::error!(%error, "a page could not be made");
+/// The page for when nobody can tell: the store cannot be asked, or a password not be checked.
+pub(super) fn failed(error: &(dyn std::error::Error + 'static)) -> Response {
+    tracing::error!(error = %causes(error), "a page could not be made");
     let text = "The service cannot answer right now. Nothing was changed. Try again in a minute.";
     message(StatusCode::SERVICE_UNAVAILABLE, "Out of order", None, text, None)
 }

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::{Form, Query, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Method, StatusCode};
 use maud::html;
@@ -14,14 +14,16 @@ use super::csrf::Csrf;
 use super::session::{self, Cookie, SignedIn};
 use super::{Web, page};
 use crate::idp::accounts::{self, PasswordError};
-use crate::idp::guesses::{Attempt, TooMany};
+use crate::idp::guesses::{Attempt, Guesses, TooMany};
 use crate::idp::{sessions, whole_seconds};
 use crate::members::{self, State as Registration};
 use crate::peer::Peer;
 use crate::store::StoreError;
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/sign-in", get(form).post(sign_in)).route("/sign-out", post(sign_out))
+    // Whoever was signed out already is asked to sign in, and then comes back to this address.
+    let again = get(async || Redirect::to("/"));
+    Router::new().route("/sign-in", get(form).post(sign_in)).route("/sign-out", again.post(sign_out))
 }
 
 #[derive(Deserialize)]
@@ -62,7 +64,7 @@ fn show(
     let found = Cookie::Form.find(web, headers);
     let secret = match found.clone().map_or_else(|| web.provider().environment().token::<32>(), Ok) {
         Ok(secret) => secret,
-        Err(error) => return session::failed(&error.into()),
+        Err(error) => return session::failed(&error),
     };
     let body = html! {
         @if let Some(error) = error {
@@ -100,7 +102,8 @@ async fn sign_in(
         return show(&web, &headers, &given.next, "", Some(text), StatusCode::FORBIDDEN);
     }
     let again = |text: &str, status| show(&web, &headers, &given.next, &given.username, Some(text), status);
-    match check(&web, peer, &given).await {
+    let before = Cookie::Session.find(&web, &headers);
+    match check(&web, peer, &given, before).await {
         Ok(secret) => {
             let mut answer = Redirect::to(here(&given.next)).into_response();
             // A new secret for a new session: whoever knew one before knows nothing of it.
@@ -118,63 +121,103 @@ async fn sign_in(
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
             answer
         }
-        Err(Refused::Store(error)) => session::failed(&error),
+        Err(Refused::Unknown(why)) => session::failed(&*why),
     }
 }
 
 enum Refused {
     Wrong,
     Wait(Duration),
-    Store(StoreError),
+    /// Nobody can tell.
+    Unknown(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl From<TooMany> for Refused {
     fn from(refusal: TooMany) -> Self {
         match refusal {
             TooMany::Wait(wait) => Self::Wait(wait),
-            TooMany::Unavailable => Self::Wait(Duration::from_secs(60)),
+            TooMany::Unavailable => Self::Unknown(refusal.into()),
         }
     }
 }
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
-        Self::Store(error)
+        Self::Unknown(error.into())
     }
 }
 
-/// Checks name and password, and begins a session. Its secret comes back.
-async fn check(web: &Web, peer: Peer, given: &Given) -> Result<String, Refused> {
+impl From<PasswordError> for Refused {
+    fn from(error: PasswordError) -> Self {
+        match error {
+            PasswordError::Busy(wait) => Self::Wait(wait),
+            PasswordError::Failed => Self::Unknown(error.into()),
+        }
+    }
+}
+
+/// Counts the attempt, then checks name and password and begins a session in the place of the browser's former
+/// one. The secret of the new one comes back.
+///
+/// Whatever turns out to be no wrong guess gives its own attempt back, and nothing else: a success in between
+/// makes no room for more guesses.
+async fn check(web: &Web, peer: Peer, given: &Given, before: Option<String>) -> Result<String, Refused> {
+    let (guesses, now) = (web.provider().guesses(), web.provider().environment().now());
+    let (address, username) = (peer.network().to_string(), accounts::normal(&given.username));
+    let attempts = [
+        (Attempt::PasswordAt, address.clone()),
+        // A stranger elsewhere does not use up what its owner may try.
+        (Attempt::PasswordOf, format!("{address} {username}")),
+        (Attempt::PasswordAnywhere, username.clone()),
+    ];
+    for (at, (attempt, name)) in attempts.iter().enumerate() {
+        if let Err(refusal) = guesses.take(*attempt, name, now).await {
+            give_back(guesses, &attempts[..at]).await;
+            return Err(refusal.into());
+        }
+    }
+    let checked = begin(web, &username, given.password.clone(), before).await;
+    if !matches!(checked, Err(Refused::Wrong)) {
+        give_back(guesses, &attempts).await;
+    }
+    checked
+}
+
+async fn give_back(guesses: &dyn Guesses, attempts: &[(Attempt, String)]) {
+    for (attempt, name) in attempts {
+        // One attempt fewer for a while is nothing that anybody is refused for now.
+        let _ = guesses.give_back(*attempt, name).await;
+    }
+}
+
+async fn begin(
+    web: &Web,
+    username: &str,
+    password: String,
+    before: Option<String>,
+) -> Result<String, Refused> {
     let (provider, environment) = (web.provider(), web.provider().environment().clone());
-    let now = environment.now();
-    let (address, username) = (peer.network().to_string(), given.username.trim().to_lowercase());
-    let guesses = provider.guesses();
-    guesses.take(Attempt::PasswordAt, &address, now).await?;
-    guesses.take(Attempt::PasswordOf, &username, now).await?;
-    let account = provider.store().read(move |database| accounts::find(database, &username)).await?;
+    let name = username.to_owned();
+    let account = provider.store().read(move |database| accounts::find(database, &name)).await?;
     let (member, hash) = account.unzip();
-    let right = match web.passwords().check(given.password.clone(), hash).await {
-        Ok(right) => right,
-        Err(PasswordError::Busy(wait)) => return Err(Refused::Wait(wait)),
-        Err(PasswordError::Failed) => return Err(Refused::Wait(Duration::from_secs(60))),
-    };
+    let right = web.passwords().check(password, hash).await?;
     let Some(member) = member.filter(|_| right) else { return Err(Refused::Wrong) };
     let life = Duration::from_secs(provider.config().idp.session_seconds);
     let work = move |database: &rusqlite::Connection| {
         let found = members::find(database, &member)?;
         // Who is switched off or gone is told nothing else than who has a wrong password.
-        match found.map(|found| found.state) {
-            Some(Registration::Active | Registration::Pending) => {
-                Ok(Some(sessions::begin(database, &environment, &member, life)?.0))
-            }
-            _ => Ok::<_, StoreError>(None),
+        let Some(Registration::Active | Registration::Pending) = found.map(|found| found.state) else {
+            return Ok::<_, StoreError>(None);
+        };
+        // The browser forgets the former session's secret, so nobody could sign out of it any more (IDP-08).
+        if let Some(before) = before
+            && let Some(session) = sessions::find(database, &before, environment.now())?
+        {
+            sessions::end(database, &session, environment.now())?;
         }
+        Ok(Some(sessions::begin(database, &environment, &member, life)?.0))
     };
-    let secret = provider.store().write(work).await?.ok_or(Refused::Wrong)?;
-    // Only its own attempt is given back: a success in between makes no room for more guesses.
-    guesses.give_back(Attempt::PasswordAt, &address).await?;
-    guesses.give_back(Attempt::PasswordOf, &given.username.trim().to_lowercase()).await?;
-    Ok(secret)
+    provider.store().write(work).await?.ok_or(Refused::Wrong)
 }
 
 #[derive(Deserialize)]

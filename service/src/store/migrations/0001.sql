@@ -19,7 +19,8 @@ CREATE TABLE member (
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE account (
-    username TEXT PRIMARY KEY COLLATE NOCASE,
+    -- In its one spelling: composed, in small letters.
+    username TEXT PRIMARY KEY,
     member TEXT NOT NULL UNIQUE REFERENCES member (id),
     password TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -129,7 +130,6 @@ CREATE TABLE connection (
     session BLOB,
     current_hash BLOB NOT NULL UNIQUE,
     previous_hash BLOB UNIQUE,
-    generation INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL,
     used_at INTEGER NOT NULL,
     ended_at INTEGER,

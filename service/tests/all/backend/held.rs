@@ -86,7 +86,7 @@ async fn a_held_batch_is_applied_once() {
     assert_eq!(preview(&bench, &handoff).await, None);
     assert_eq!(bench.change(&first(), vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0), "its own removal");
     let audited = bench.rows("SELECT actor, client, action FROM audit WHERE action LIKE 'held%'").await;
-    assert_eq!(audited, ["Text(\"m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
+    assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
 }
 
 /// WRT-13: discarding drops it, and it waits half an hour.
@@ -197,6 +197,13 @@ async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>)
             .body(Body::from(form)),
     };
     let answer = pages.0.clone().oneshot(request.expect("a request")).await.expect("an answer");
+    for (name, value) in [
+        ("cache-control", "no-store"),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+    ] {
+        assert_eq!(answer.headers()[name], value, "of every answer, redirects and refusals too");
+    }
     let status = answer.status().as_u16();
     let bytes = to_bytes(answer.into_body(), 1 << 20).await.expect("a body");
     (status, String::from_utf8(bytes.to_vec()).expect("text"))
@@ -238,9 +245,25 @@ async fn the_page_asks_and_then_does_as_told() {
         assert_eq!(visit(&mine, &path, form(decision)).await.0, 404);
     }
     let path = held().await;
-    bench.sql("UPDATE setting SET value = 'off' WHERE name = 'exchange'").await;
-    assert_eq!(visit(&mine, &path, form("confirm")).await.0, 403);
-    bench.sql("UPDATE setting SET value = 'on' WHERE name = 'exchange'").await;
+    for (no_more, said, again) in [
+        ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", "switched off", "value = 'on'"),
+        ("UPDATE setting SET value = '3' WHERE name = 'terms'", "terms have changed", "value = '2'"),
+    ] {
+        bench.sql(no_more).await;
+        let (status, page) = visit(&mine, &path, form("confirm")).await;
+        assert!(status == 403 && page.contains(said), "{page}");
+        let (table, named) = no_more.split_once(" WHERE ").expect("a condition");
+        let table = table.split(" SET ").next().expect("a table");
+        bench.sql(format!("{table} SET {again} WHERE {named}")).await;
+    }
+    for (state, said) in
+        [("has_role = 0", "hold no role"), ("has_role = 1, state = 'pending'", "awaits approval")]
+    {
+        bench.sql(format!("UPDATE member SET {state} WHERE id = 'm-1'")).await;
+        let (status, page) = visit(&mine, &path, form("confirm")).await;
+        assert!(status == 403 && page.contains(said), "{page}");
+    }
+    bench.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
     let (status, done) = visit(&mine, &path, form("confirm")).await;
     assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
     assert_eq!(bench.held(&first()).await.len(), 3);

@@ -84,7 +84,9 @@ async fn a_write_is_journalled_and_audited() {
     assert_eq!(bench.rows(journal).await, expected);
     let audit = bench.rows("SELECT actor, client, action, detail FROM audit ORDER BY id").await;
     let row = |detail: &str| {
-        format!("Text(\"m-1\") Text(\"c-1\") Text(\"blueprints.write\") Text(\"First client: {detail}\")")
+        format!(
+            "Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.write\") Text(\"First client: {detail}\")"
+        )
     };
     assert_eq!(audit, [row("2 written, 0 removed"), row("0 written, 1 removed")]);
     bench.change(&first(), vec![add("BP_KNIFE")]).await;

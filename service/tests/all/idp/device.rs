@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use exchange_service::config::Profile;
+use exchange_service::config::{Config, Profile};
 use exchange_service::idp::tokens::Verifier as _;
+use exchange_service::idp::{Provider, ProviderError};
+use exchange_service::store::{Options, Place, Store};
 use serde_json::json;
 
 use super::world::{Browser, Device, ISSUER, Login, SCOPES, Tokens, World, config, location};
@@ -428,4 +430,38 @@ async fn logins_of_the_other_profile() {
         ("client_id", "tool"),
     ];
     world.form("token", &fields, &[&proof]).await.expect_error(400, "authorization_pending");
+}
+
+/// A code that a member approved is not spent when nobody can sign: the next poll gets the tokens.
+#[tokio::test]
+async fn nothing_is_spent_when_nothing_is_signed() {
+    let world = World::new().await;
+    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    // The keys have to be read again.
+    world.advance(6);
+    world.change("ALTER TABLE signing_key RENAME TO gone").await;
+    world.poll(&login, &device).await.expect_error(503, "temporarily_unavailable");
+    world.change("ALTER TABLE gone RENAME TO signing_key").await;
+    assert_eq!(world.count("SELECT count(*) FROM connection").await, 0);
+    let tokens = Tokens::of(&world.poll(&login, &device).await);
+    assert!(world.provider.verify(&tokens.access, world.now()).await.is_ok());
+}
+
+/// IDP-01: an issuer with a slash at its end has its endpoints where its discovery document says.
+#[tokio::test]
+async fn an_issuer_with_a_slash_at_its_end() {
+    let config = Config { issuer: format!("{ISSUER}/"), ..config(Profile::Keycloak) };
+    let world = World::with(&config).await;
+    let discovery = world.get("/idp/.well-known/openid-configuration").await.expect(200).json();
+    assert_eq!(discovery["issuer"], format!("{ISSUER}/"));
+    assert_eq!(discovery["token_endpoint"], format!("{ISSUER}/token"));
+    let device = Device::new();
+    let tokens = world.connect(&device, SCOPES).await;
+    assert!(world.provider.verify(&tokens.access, world.now()).await.is_ok());
+    world.revoke(&tokens.refresh, &device).await.expect(200);
+    let wrong = Config { issuer: "http://127.0.0.1/*x".to_owned(), ..config };
+    let store = Store::open(&Options::new(Place::Memory)).unwrap();
+    let refused = Provider::new(store, world.provider.environment().clone(), &wrong).await;
+    assert!(matches!(refused, Err(ProviderError::Path)));
 }

@@ -25,6 +25,8 @@ const JWKS: &str = "https://idp.example/realms/one/keys";
 struct Table {
     documents: Mutex<BTreeMap<String, String>>,
     asked: AtomicUsize,
+    /// How far a clock moves on while a document is fetched.
+    takes: Mutex<Option<(MovedClock, u64)>>,
 }
 
 impl Fetch for Table {
@@ -33,6 +35,9 @@ impl Fetch for Table {
             self.asked.fetch_add(1, Ordering::SeqCst);
             // Others get their turn while this one waits.
             tokio::task::yield_now().await;
+            if let Some((clock, seconds)) = &*self.takes.lock().unwrap() {
+                clock.advance(std::time::Duration::from_secs(*seconds));
+            }
             let document = self.documents.lock().unwrap().get(url).cloned();
             document.map(String::into_bytes).ok_or_else(|| FetchError("nobody is there".to_owned()))
         })
@@ -87,11 +92,17 @@ impl World {
         let now = self.clock.now().secs();
         let claims = json!({
             "iss": THEIRS, "sub": "m-ada", "aud": "exchange-gateway", "azp": "tool", "iat": now,
-            "exp": now + 300, "scope": "exchange.connect",
+            "exp": now + 300, "auth_time": now - 9, "scope": "exchange.connect",
             "cnf": { "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" },
         });
         let header = json!({ "typ": "at+jwt", "alg": algorithm, "kid": kid });
         jws(&header, &claims, |message| key.sign(algorithm, message))
+    }
+
+    /// Answers take so long from now on, and then there is none.
+    fn hang(&self, seconds: u64) {
+        self.go_down();
+        *self.table.takes.lock().unwrap() = Some((self.clock.clone(), seconds));
     }
 
     async fn verify(&self, token: &str) -> Result<TokenClaims, TokenRefusal> {
@@ -271,6 +282,25 @@ async fn an_outage() {
     assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
 }
 
+/// A9: nobody is asked again within five seconds after it did not answer, however long that took, and whoever
+/// waited for it in the meantime is told the same.
+#[tokio::test]
+async fn an_outage_that_takes_long() {
+    let key = Key::p256();
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let token = world.token(&key, "ES256", "ec");
+    world.hang(30);
+    let (a, b, c) = tokio::join!(world.verify(&token), world.verify(&token), world.verify(&token));
+    assert_eq!([a, b, c].map(|found| found.err()), [Some(TokenRefusal::Unavailable); 3]);
+    assert_eq!(world.asked(), 1);
+    world.advance(4);
+    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.asked(), 1, "four seconds after the answer that did not come");
+    world.advance(1);
+    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.asked(), 2);
+}
+
 /// Documents that are none count as no answer.
 #[tokio::test]
 async fn documents_that_are_none() {
@@ -327,8 +357,10 @@ async fn documents_over_the_network() {
         assert!(answer.is_err(), "{path}");
     }
     assert!(patient.fetch("http://127.0.0.1:1/").await.is_err());
-    let hasty = Network::new(std::time::Duration::from_millis(20)).unwrap();
-    assert!(hasty.fetch(&format!("{origin}/slow")).await.is_err());
+    // Nobody waits for as long as it would take.
+    tokio::time::pause();
+    let slow = patient.fetch(&format!("{origin}/slow")).await.unwrap_err();
+    assert!(slow.to_string().contains("timed out"), "{slow}");
     server.abort();
 }
 

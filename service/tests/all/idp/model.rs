@@ -1,8 +1,9 @@
 //! Refresh against a model of it: any interleaving of refreshes, lost answers, reuse, other keys and clients,
 //! revocation, disconnects and time.
 
-use exchange_service::idp::{Actor, disconnect_client};
+use exchange_service::idp::disconnect_client;
 use exchange_service::ids::{ClientId, MemberId};
+use exchange_service::records::Actor;
 use exchange_service::store::StoreError;
 use exchange_service::time::Moment;
 use proptest::prelude::*;

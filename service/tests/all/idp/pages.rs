@@ -56,7 +56,7 @@ async fn the_device_page_is_for_members() {
     let page = browser.open(&world, next).await.expect(200);
     has_strict_headers(&page);
     assert!(page.body.contains("Ada &lt;b&gt;") && !page.body.contains("Ada <b>"));
-    assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/device");
+    assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/");
 }
 
 /// WEB-02; list F: a code that comes with the address still shows code, warning and consent.
@@ -155,7 +155,7 @@ async fn signing_in_cannot_be_forged() {
     // A secret that somebody planted does not become the session's.
     browser.cookies.insert("session".to_owned(), form.clone());
     let reply = browser.submit(&world, "/sign-in", &fields).await;
-    assert_eq!(location(&reply), "/device");
+    assert_eq!(location(&reply), "/");
     assert_ne!(browser.cookies["session"], form);
     let cookies: Vec<_> =
         reply.headers.get_all(SET_COOKIE).iter().map(|line| line.to_str().unwrap()).collect();
@@ -179,15 +179,28 @@ async fn passwords_cannot_be_guessed() {
     }
     assert_eq!(pages[0], pages[1]);
     assert_eq!(pages[0], pages[2]);
-    // Ten of one account, from wherever; the first was above.
-    for number in 0..9 {
-        browser.address = format!("198.51.100.{number}").parse().unwrap();
-        let fields = [("username", " ADA "), ("password", "wrong")];
-        browser.submit(&world, "/sign-in", &fields).await.expect(422);
+    // Ten of one account at one address; the first was above.
+    let (wrong, right) =
+        ([("username", " ADA "), ("password", "x")], [("username", "ada"), ("password", "right")]);
+    for _ in 0..9 {
+        browser.submit(&world, "/sign-in", &wrong).await.expect(422);
     }
-    let fields = [("username", "ada"), ("password", "right")];
-    let refused = browser.submit(&world, "/sign-in", &fields).await.expect(429);
+    let refused = browser.submit(&world, "/sign-in", &right).await.expect(429);
     assert_eq!(refused.header("retry-after"), "60");
+    // That keeps nobody out who is elsewhere.
+    let mut owner = Browser { address: "198.51.100.1".parse().unwrap(), ..Browser::default() };
+    owner.open(&world, "/sign-in").await.expect(200);
+    assert_eq!(location(&owner.submit(&world, "/sign-in", &right).await), "/");
+    // A hundred of one account from wherever.
+    let mut others = Browser::default();
+    others.open(&world, "/sign-in").await.expect(200);
+    for number in 0..90 {
+        others.address = format!("203.0.113.{}", 10 + number / 2).parse().unwrap();
+        others.submit(&world, "/sign-in", &wrong).await.expect(422);
+    }
+    others.address = "203.0.113.99".parse().unwrap();
+    let refused = others.submit(&world, "/sign-in", &right).await.expect(429);
+    assert_eq!(refused.header("retry-after"), "10");
     // Twenty of one address, for whichever account.
     browser.address = "203.0.113.1".parse().unwrap();
     for number in 0..20 {
@@ -198,7 +211,79 @@ async fn passwords_cannot_be_guessed() {
     browser.submit(&world, "/sign-in", &fields).await.expect(429);
     world.clock.advance(Duration::from_secs(60));
     let reply = browser.submit(&world, "/sign-in", &fields).await;
-    assert_eq!(location(&reply), "/device");
+    assert_eq!(location(&reply), "/");
+}
+
+/// What is no guess costs nothing: neither a success, nor a store that cannot tell, which says so on its page.
+#[tokio::test]
+async fn what_was_not_checked_is_no_attempt() {
+    let world = World::new().await;
+    let mut browser = Browser::default();
+    browser.open(&world, "/sign-in").await.expect(200);
+    let right = [("username", "ada"), ("password", "right")];
+    world.change("ALTER TABLE account RENAME TO gone").await;
+    for _ in 0..30 {
+        let page = browser.submit(&world, "/sign-in", &right).await.expect(503);
+        assert!(page.body.contains("cannot answer right now"), "{}", page.body);
+    }
+    world.change("ALTER TABLE gone RENAME TO account").await;
+    assert_eq!(location(&browser.submit(&world, "/sign-in", &right).await), "/");
+}
+
+/// A user name is the same in any case of letters, composed or not.
+#[tokio::test]
+async fn user_names_are_as_people_write_them() {
+    let world = World::new().await;
+    world
+        .change("INSERT INTO member (id, name, state, created_at) VALUES ('m-anne', 'Anne', 'active', 0)")
+        .await;
+    let account = world.store.write(|database| {
+        let sql = "SELECT password FROM account LIMIT 1";
+        let hash: String = database.query_row(sql, [], |row| row.get(0))?;
+        exchange_service::idp::accounts::set(database, &"m-anne".into(), " \u{c4}nne", &hash)
+    });
+    account.await.unwrap();
+    for name in ["\u{c4}nne", "\u{e4}NNE", "A\u{308}nne "] {
+        let mut browser = Browser::default();
+        browser.open(&world, "/sign-in").await.expect(200);
+        let fields = [("username", name), ("password", "right")];
+        assert_eq!(location(&browser.submit(&world, "/sign-in", &fields).await), "/", "{name}");
+    }
+}
+
+/// A session that ended while a form was open: after signing in again the member is where it begins.
+#[tokio::test]
+async fn a_lost_form_leads_back_to_its_page() {
+    let world = World::new().await;
+    let mut browser = world.browser().await;
+    for path in ["/device/decision", "/sign-out"] {
+        browser.cookies.remove("session");
+        let lost = browser.submit(&world, path, &[("decision", "approve")]).await;
+        let sign_in = location(&lost).to_owned();
+        let page = browser.open(&world, &sign_in).await.expect(200);
+        assert!(page.body.contains(&format!(r#"name="next" value="{path}""#)));
+        let fields = [("username", "ada"), ("password", "right"), ("next", path)];
+        assert_eq!(location(&browser.submit(&world, "/sign-in", &fields).await), path);
+        let back = browser.open(&world, path).await;
+        let first = location(&back).to_owned();
+        let page = browser.open(&world, &first).await;
+        assert!(page.status == 200 || location(&page) == "/device", "{path}");
+    }
+}
+
+/// IDP-08: who signs in again signs out of the former session with it, and of what was to last no longer.
+#[tokio::test]
+async fn signing_in_again_ends_the_former_session() {
+    let world = World::new().await;
+    let (mut browser, device) = (world.browser().await, Device::new());
+    let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
+    let kept = browser.cookies["session"].clone();
+    let mut again = Browser::default();
+    again.open(&world, "/sign-in").await.expect(200);
+    again.cookies.insert("session".to_owned(), kept);
+    let fields = [("username", "ada"), ("password", "right")];
+    assert_eq!(location(&again.submit(&world, "/sign-in", &fields).await), "/");
+    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
 /// A session ends by signing out and by itself; a cookie that stands there twice is none.

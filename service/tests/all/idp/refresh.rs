@@ -1,8 +1,9 @@
 //! Refresh and revocation; list G.
 
 use exchange_service::idp::tokens::Verifier as _;
-use exchange_service::idp::{Actor, Disconnected, disconnect_client, disconnect_installation};
+use exchange_service::idp::{Disconnected, disconnect_client, disconnect_installation};
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
+use exchange_service::records::Actor;
 use exchange_service::registry;
 use exchange_service::store::StoreError;
 use exchange_service::time::MovedClock;
