@@ -1,12 +1,15 @@
 //! The registry: which clients there are, what each may do, and whether the exchange is on.
 //!
-//! The gateway reads it through a cache of at most five seconds, the backend at every request (GW-02);
-//! both by [`Registry::read`] and [`Registry::admit`], so that both answer alike.
+//! The gateway reads all of it through a cache of at most five seconds, the backend one client at every request
+//! (GW-02); both by the same rows and the same decision, so that both answer alike.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
+use contract_runtime::operation::Operation;
 use exchange_api::refusals::PlainCode;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use semver::Version;
 
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::store::StoreError;
@@ -31,20 +34,36 @@ pub struct Client {
     /// The scopes that it may be granted.
     pub scopes: BTreeSet<String>,
     /// The oldest version that is served (ERR-16).
-    pub min_version: Option<String>,
+    pub min_version: Option<MinVersion>,
     /// Requests per minute and member, where it has its own (GW-06).
     pub requests_per_minute: Option<u32>,
     /// Writes per day and member, where it has its own (GW-06).
     pub writes_per_day: Option<u32>,
 }
 
-/// Which of its scopes lets a route pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
+/// The oldest version of a client that is served, as the registry has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MinVersion {
     /// This one.
-    Scope(&'static str),
-    /// Any exchange scope (RES-02).
-    AnyScope,
+    At(Version),
+    /// Text that is no version: nobody can tell what is old enough to be refused, so nothing is served.
+    Unreadable,
+}
+
+impl MinVersion {
+    fn read(text: &str) -> Self {
+        Version::parse(text).map_or(Self::Unreadable, Self::At)
+    }
+}
+
+/// As the service document has it (SVC-05).
+impl fmt::Display for MinVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(version) => version.fmt(f),
+            Self::Unreadable => f.write_str("unreadable"),
+        }
+    }
 }
 
 impl Registry {
@@ -53,27 +72,12 @@ impl Registry {
     /// # Errors
     /// What the database says.
     pub fn read(connection: &Connection) -> Result<Self, StoreError> {
-        let switch: Option<String> = connection
-            .prepare_cached("SELECT value FROM setting WHERE name = 'exchange'")?
-            .query_row([], |row| row.get(0))
-            .optional()?;
         let mut clients = BTreeMap::new();
-        let mut rows = connection.prepare_cached(
-            "SELECT id, name, state, min_version, requests_per_minute, writes_per_day FROM client \
-             WHERE state != 'disabled'",
-        )?;
+        let mut rows =
+            connection.prepare_cached(&format!("SELECT {COLUMNS} FROM client WHERE state != 'disabled'"))?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
-            let state: String = row.get(2)?;
-            let client = Client {
-                name: row.get(1)?,
-                suspended: state == "suspended",
-                scopes: BTreeSet::new(),
-                min_version: row.get(3)?,
-                requests_per_minute: row.get(4)?,
-                writes_per_day: row.get(5)?,
-            };
-            clients.insert(row.get::<_, ClientId>(0)?, client);
+            clients.insert(row.get::<_, ClientId>(0)?, Client::of_row(row)?);
         }
         let mut rows = connection.prepare_cached("SELECT client, scope FROM client_scope")?;
         let mut rows = rows.query([])?;
@@ -82,40 +86,97 @@ impl Registry {
                 client.scopes.insert(row.get(1)?);
             }
         }
-        Ok(Self { switched_on: switch.as_deref() == Some("on"), clients })
+        Ok(Self { switched_on: is_switched_on(connection)?, clients })
     }
 
     /// The client, when it may call at all.
     ///
     /// # Errors
-    /// `EXCHANGE_DISABLED`, `CLIENT_NOT_ALLOWED` or `CLIENT_SUSPENDED`, in this order.
+    /// `EXCHANGE_DISABLED`, `CLIENT_NOT_ALLOWED`, `CLIENT_SUSPENDED`, or `REGISTRY_UNAVAILABLE` for a client whose
+    /// entry cannot be read, in this order.
     pub fn admit(&self, client: &ClientId) -> Result<&Client, PlainCode> {
-        if !self.switched_on {
-            return Err(PlainCode::ExchangeDisabled);
-        }
-        let client = self.clients.get(client).ok_or(PlainCode::ClientNotAllowed)?;
-        if client.suspended { Err(PlainCode::ClientSuspended) } else { Ok(client) }
+        let client = self.clients.get(client);
+        may_call(self.switched_on, client)?;
+        client.ok_or(PlainCode::ClientNotAllowed)
     }
 }
 
+/// The client, when it may call at all: the same of one client, as the store has it now.
+///
+/// # Errors
+/// As of [`Registry::admit`] inside, what the database says outside.
+pub fn admit(connection: &Connection, id: &ClientId) -> Result<Result<Client, PlainCode>, StoreError> {
+    let (switched_on, client) = (is_switched_on(connection)?, client(connection, id)?);
+    Ok(may_call(switched_on, client.as_ref()).and_then(|()| client.ok_or(PlainCode::ClientNotAllowed)))
+}
+
+fn may_call(switched_on: bool, client: Option<&Client>) -> Result<(), PlainCode> {
+    match client {
+        _ if !switched_on => Err(PlainCode::ExchangeDisabled),
+        None => Err(PlainCode::ClientNotAllowed),
+        Some(client) if client.suspended => Err(PlainCode::ClientSuspended),
+        Some(Client { min_version: Some(MinVersion::Unreadable), .. }) => Err(PlainCode::RegistryUnavailable),
+        Some(_) => Ok(()),
+    }
+}
+
+fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
+    let switch: Option<String> = connection
+        .prepare_cached("SELECT value FROM setting WHERE name = 'exchange'")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(switch.as_deref() == Some("on"))
+}
+
+const COLUMNS: &str = "id, name, state, min_version, requests_per_minute, writes_per_day";
+
 impl Client {
+    /// From its columns, without its scopes.
+    fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let state: String = row.get(2)?;
+        let min_version = row.get::<_, Option<String>>(3)?.map(|text| MinVersion::read(&text));
+        if min_version == Some(MinVersion::Unreadable) {
+            let (client, advice): (String, _) = (row.get(0)?, "write a version such as 1.4.0, or none");
+            tracing::error!(
+                client,
+                advice,
+                "the minimum version of a client cannot be read: it is not served"
+            );
+        }
+        Ok(Self {
+            name: row.get(1)?,
+            suspended: state == "suspended",
+            scopes: BTreeSet::new(),
+            min_version,
+            requests_per_minute: row.get(4)?,
+            writes_per_day: row.get(5)?,
+        })
+    }
+
     /// The scopes that both the token and the registry grant (SVC-02), sorted.
     #[must_use]
     pub fn granted<'a>(&'a self, token: &'a BTreeSet<String>) -> Vec<&'a str> {
         self.scopes.intersection(token).map(String::as_str).collect()
     }
 
-    /// Lets a route pass, or `SCOPE_MISSING` (GW-04).
+    /// Lets a route pass when the token and the registry both grant one of its scopes (GW-04).
     ///
     /// # Errors
-    /// When the scope is not in the token, or not granted to the client.
-    pub fn allow(&self, token: &BTreeSet<String>, needs: Needs) -> Result<(), PlainCode> {
-        let allowed = match needs {
-            Needs::Scope(scope) => token.contains(scope) && self.scopes.contains(scope),
-            Needs::AnyScope => !self.granted(token).is_empty(),
-        };
-        if allowed { Ok(()) } else { Err(PlainCode::ScopeMissing) }
+    /// `SCOPE_MISSING`.
+    pub fn allow(&self, token: &BTreeSet<String>, operation: &Operation) -> Result<(), PlainCode> {
+        let granted = |scope: &str| token.contains(scope) && self.scopes.contains(scope);
+        if operation.permits(granted) { Ok(()) } else { Err(PlainCode::ScopeMissing) }
     }
+}
+
+/// Asks for one row of each of its tables: whether they can be read at all.
+///
+/// # Errors
+/// What the database says.
+pub fn is_readable(connection: &Connection) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM setting), EXISTS (SELECT 1 FROM client), \
+               EXISTS (SELECT 1 FROM client_scope)";
+    Ok(connection.prepare_cached(sql)?.query_row([], |_| Ok(()))?)
 }
 
 /// One client with its scopes, when it is registered.
@@ -123,22 +184,8 @@ impl Client {
 /// # Errors
 /// What the database says.
 pub fn client(connection: &Connection, id: &ClientId) -> Result<Option<Client>, StoreError> {
-    let sql = "SELECT name, state, min_version, requests_per_minute, writes_per_day FROM client \
-               WHERE id = ?1 AND state != 'disabled'";
-    let client = connection
-        .prepare_cached(sql)?
-        .query_row([id], |row| {
-            let state: String = row.get(1)?;
-            Ok(Client {
-                name: row.get(0)?,
-                suspended: state == "suspended",
-                scopes: BTreeSet::new(),
-                min_version: row.get(2)?,
-                requests_per_minute: row.get(3)?,
-                writes_per_day: row.get(4)?,
-            })
-        })
-        .optional()?;
+    let sql = format!("SELECT {COLUMNS} FROM client WHERE id = ?1 AND state != 'disabled'");
+    let client = connection.prepare_cached(&sql)?.query_row([id], Client::of_row).optional()?;
     let Some(mut client) = client else { return Ok(None) };
     let mut rows = connection.prepare_cached("SELECT scope FROM client_scope WHERE client = ?1")?;
     client.scopes = rows.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -184,7 +231,7 @@ pub fn client_revoked_at(
     Ok(at.map(Moment::from_millis))
 }
 
-/// The installation of a key, when it called before.
+/// The installation of a key, when it called before, and when it did last.
 ///
 /// # Errors
 /// What the database says.
@@ -193,10 +240,61 @@ pub fn installation_of(
     client: &ClientId,
     member: &MemberId,
     jkt: &str,
-) -> Result<Option<InstallationId>, StoreError> {
-    let sql = "SELECT id FROM installation WHERE client = ?1 AND member = ?2 AND jkt = ?3";
+) -> Result<Option<(InstallationId, Moment)>, StoreError> {
+    let sql = "SELECT id, last_seen FROM installation WHERE client = ?1 AND member = ?2 AND jkt = ?3";
     Ok(connection
         .prepare_cached(sql)?
-        .query_row(params![client, member, jkt], |row| row.get(0))
+        .query_row(params![client, member, jkt], |row| Ok((row.get(0)?, Moment::from_millis(row.get(1)?))))
         .optional()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Options, Place, Store};
+
+    /// ERR-14, ERR-15, ERR-16, ERR-39, ERR-40: one decision for who reads all and who reads one; what cannot be read
+    /// of one client is nothing to another.
+    #[tokio::test]
+    async fn both_ways_of_reading_answer_alike() {
+        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let seed = "INSERT INTO client (id, name, state, min_version, created_at) VALUES
+            ('good', 'G', 'active', '1.4.0-rc.1', 0), ('plain', 'P', 'active', NULL, 0),
+            ('torn', 'T', 'active', '1.4', 0), ('held', 'H', 'suspended', 'x', 0), ('off', 'O', 'disabled', NULL, 0);
+            INSERT INTO client_scope VALUES ('good', 'exchange.connect'), ('off', 'exchange.connect')";
+        for (switch, expect) in [
+            (
+                "off",
+                [("good", Err(PlainCode::ExchangeDisabled)), ("nobody", Err(PlainCode::ExchangeDisabled))]
+                    .to_vec(),
+            ),
+            (
+                "on",
+                vec![
+                    ("good", Ok(())),
+                    ("plain", Ok(())),
+                    ("torn", Err(PlainCode::RegistryUnavailable)),
+                    ("held", Err(PlainCode::ClientSuspended)),
+                    ("off", Err(PlainCode::ClientNotAllowed)),
+                    ("nobody", Err(PlainCode::ClientNotAllowed)),
+                ],
+            ),
+        ] {
+            let done = store.write(move |connection| {
+                connection
+                    .execute_batch("DELETE FROM client_scope; DELETE FROM client; DELETE FROM setting")?;
+                connection.execute_batch(seed)?;
+                connection.execute("INSERT INTO setting VALUES ('exchange', ?1)", [switch])?;
+                let registry = Registry::read(connection)?;
+                for (id, expect) in expect {
+                    let id = ClientId::from(id);
+                    let one = admit(connection, &id)?;
+                    assert_eq!(one.as_ref().map(drop).map_err(|code| *code), expect, "{id}");
+                    assert_eq!(one.as_ref(), registry.admit(&id).as_ref().copied(), "{id}");
+                }
+                Ok::<(), StoreError>(())
+            });
+            done.await.unwrap();
+        }
+    }
 }

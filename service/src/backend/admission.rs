@@ -11,7 +11,7 @@ use super::refusal::{Asked, Failure};
 use crate::caller::Caller;
 use crate::ids::InstallationId;
 use crate::members::{self, Member};
-use crate::registry::{self, Client, Needs, Registry};
+use crate::registry::{self, Client};
 
 /// A caller who may go on.
 #[derive(Clone, Debug)]
@@ -45,23 +45,20 @@ pub(crate) fn admit(
     operation: &Operation,
 ) -> Result<Admitted, Failure> {
     let member = members::acting(connection, &caller.member)??;
-    let registry = Registry::read(connection)?;
-    let client = registry.admit(&caller.client)?;
+    let client = registry::admit(connection, &caller.client)??;
     if registry::key_is_revoked(connection, &caller.jkt)? {
         return Err(PlainCode::InstallationRevoked.into());
     }
     if registry::client_is_revoked(connection, &caller.client, &caller.member, caller.auth_time)? {
         return Err(PlainCode::ClientRevoked.into());
     }
-    let granted = |scope: &&'static str| client.allow(&caller.scopes, Needs::Scope(scope)).is_ok();
-    if !operation.scopes.iter().any(|all| all.iter().all(granted)) {
-        return Err(PlainCode::ScopeMissing.into());
-    }
+    client.allow(&caller.scopes, operation)?;
     let installation = match &caller.installation {
         Some(installation) => Some(installation.clone()),
-        None => registry::installation_of(connection, &caller.client, &caller.member, &caller.jkt)?,
+        None => registry::installation_of(connection, &caller.client, &caller.member, &caller.jkt)?
+            .map(|(installation, _)| installation),
     };
-    Ok(Admitted { caller: caller.clone(), member, client: client.clone(), installation })
+    Ok(Admitted { caller: caller.clone(), member, client, installation })
 }
 
 impl Backend {

@@ -20,7 +20,7 @@ use super::journal;
 use super::refusal::Failure;
 use crate::feed::Author;
 use crate::ids::MemberId;
-use crate::registry::Registry;
+use crate::registry;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -136,8 +136,7 @@ impl Backend {
         let preview = move |connection: &Connection| {
             let writer = writer(&backend, &held, backend.environment.now())?;
             let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
-            let registry = Registry::read(connection)?;
-            let client = registry.clients.get(&held.caller.client).map(|client| client.name.clone());
+            let client = registry::client(connection, &held.caller.client)?.map(|client| client.name);
             let (removed, written): (Vec<_>, Vec<_>) =
                 decided.touched.iter().partition(|touched| touched.after.is_none());
             let name = |touched: &&Touched<A::Entry>| A::name(resolved.index(), &touched.key);

@@ -77,7 +77,10 @@ fn document(admitted: &Admitted, docs_url: String) -> Result<ServiceDocument, Fa
         limits,
         deprecations: Vec::new(),
         docs_url,
-        min_client_version: client.min_version.clone().map_or(Nullable::Null, Nullable::Value),
+        min_client_version: client
+            .min_version
+            .as_ref()
+            .map_or(Nullable::Null, |oldest| Nullable::Value(oldest.to_string())),
         extra: Map::new(),
     })
 }

@@ -1,6 +1,7 @@
 //! `serve` and `config`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use exchange_service::Environment;
 use exchange_service::app;
@@ -51,10 +52,14 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     let address = listener.local_addr().unwrap_or(config.serve.listen);
     tracing::info!(%address, role = ?config.serve.role, "listening");
     let upkeep = tokio::spawn(upkeep.run());
+    let drain = Duration::from_secs(config.serve.drain_seconds);
     server
         .run(listener, async move {
             told_to_stop().await;
             readiness.stop();
+            tracing::info!(seconds = drain.as_secs(), "stopping, as soon as balancers know");
+            // Told again, it waits no longer.
+            let _ = tokio::time::timeout(drain, told_to_stop()).await;
         })
         .await;
     upkeep.abort();

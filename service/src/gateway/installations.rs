@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dpop_bound::Pending;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::facts::Standing;
 use crate::Environment;
@@ -78,17 +78,10 @@ impl Installations for Store {
 }
 
 fn standing(connection: &Connection, of: &Of) -> Result<Standing, StoreError> {
-    let sql = "SELECT id, last_seen FROM installation WHERE client = ?1 AND member = ?2 AND jkt = ?3";
-    let installation = connection
-        .prepare_cached(sql)?
-        .query_row(params![of.client, of.member, of.jkt], |row| {
-            Ok((row.get(0)?, Moment::from_millis(row.get(1)?)))
-        })
-        .optional()?;
     Ok(Standing {
         key_revoked: registry::key_is_revoked(connection, &of.jkt)?,
         client_revoked: registry::client_is_revoked(connection, &of.client, &of.member, of.auth_time)?,
-        installation,
+        installation: registry::installation_of(connection, &of.client, &of.member, &of.jkt)?,
     })
 }
 

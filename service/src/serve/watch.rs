@@ -10,7 +10,7 @@ use axum::routing::get;
 use http::{StatusCode, header};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::registry::Registry;
+use crate::registry;
 use crate::store::Store;
 
 /// Whether requests should be sent here.
@@ -42,7 +42,7 @@ impl Readiness {
         if self.stopping.load(Ordering::Relaxed) {
             return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
         }
-        match self.store.read(Registry::read).await {
+        match self.store.read(registry::is_readable).await {
             Ok(_) => (StatusCode::OK, "ready\n"),
             Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the store cannot be read\n"),
         }

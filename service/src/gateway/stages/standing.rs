@@ -2,7 +2,6 @@
 //! device, may call it.
 
 use exchange_api::refusals::PlainCode;
-use semver::Version;
 
 use super::Asking;
 use crate::config::Config;
@@ -11,6 +10,7 @@ use crate::gateway::facts::Facts;
 use crate::gateway::installations::{Of, STEP};
 use crate::gateway::ports::Ports;
 use crate::gateway::{measures, version};
+use crate::registry::MinVersion;
 use crate::shared::Unavailable;
 
 /// GW-03: an unknown method is no different from an unknown route.
@@ -87,18 +87,15 @@ pub(super) fn decide_scope(facts: &Facts, _: &Config) -> Result<(), Ending> {
     else {
         return refuse(PlainCode::ScopeMissing);
     };
-    let granted = |scope: &str| proven.token.scopes.contains(scope) && client.scopes.contains(scope);
-    if operation.permits(granted) { Ok(()) } else { refuse(PlainCode::ScopeMissing) }
+    client.allow(&proven.token.scopes, operation).or_else(refuse)
 }
 
 /// ERR-16: without a minimum nothing is checked.
 pub(super) fn decide_version(facts: &Facts, _: &Config) -> Result<(), Ending> {
-    let oldest = facts.client().and_then(|client| client.min_version.as_deref());
-    let Some(oldest) = oldest.and_then(|text| Version::parse(text).ok()) else { return Ok(()) };
-    if version::is_at_least(facts.only("user-agent"), &oldest) {
-        Ok(())
-    } else {
-        refuse(PlainCode::ClientVersionUnsupported)
+    match facts.client().and_then(|client| client.min_version.as_ref()) {
+        None => Ok(()),
+        Some(MinVersion::At(oldest)) if version::is_at_least(facts.only("user-agent"), oldest) => Ok(()),
+        Some(_) => refuse(PlainCode::ClientVersionUnsupported),
     }
 }
 

@@ -168,3 +168,20 @@ async fn versions() {
     let twice = world.get(DOCUMENT).header("User-Agent", "Client/1.4.0").header("User-Agent", "Client/1.4.0");
     assert_eq!(world.send(twice).await.code(), "CLIENT_VERSION_UNSUPPORTED");
 }
+
+/// ERR-16, ERR-40: a minimum that nobody can read lets nothing through, and another client goes on.
+#[tokio::test]
+async fn an_unreadable_minimum_is_no_open_door() {
+    let world = World::new().await;
+    world.sql("UPDATE client SET min_version = 'newest' WHERE id = 'client'").await;
+    world
+        .sql("INSERT INTO client (id, name, state, created_at) VALUES ('other', 'Other', 'active', 0)")
+        .await;
+    world
+        .sql("INSERT INTO client_scope SELECT 'other', scope FROM client_scope WHERE client = 'client'")
+        .await;
+    world.token("others", |claims| claims.client = "other".into());
+    let reply = world.send(world.get(DOCUMENT).header("User-Agent", "Client/99.0.0")).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("REGISTRY_UNAVAILABLE", Some("30")));
+    assert_eq!(world.send(world.get(DOCUMENT).token("others")).await.status, 200);
+}
