@@ -72,8 +72,9 @@ pub async fn router(store: Store, environment: Environment, config: Arc<Config>)
         Role::All | Role::Gateway => Ok(App::new(store, environment, config).await?.router()),
         Role::Backend => {
             let key = relay_key(&store, &environment).await?;
-            let backend = Backend::new(store, environment.clone(), config).await?;
-            Ok(Backends::new(Arc::new(backend), key, environment).into_router())
+            let backend = Backend::new(store, environment.clone(), Arc::clone(&config)).await?;
+            let backends = Backends::new(Arc::new(backend), key, environment, config.limits.body_bytes);
+            Ok(backends.into_router())
         }
     }
 }

@@ -9,21 +9,19 @@ use contract_runtime::server::{Answer, Bytes, Call, Context, HeaderMap, Response
 use exchange_api::operations::TABLE;
 use exchange_api::server::{Incoming, Service};
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::local::Local;
-use super::signed::{self, RelayKey};
+use super::signed::{self, RelayKey, Unbelieved};
 use super::{RelayFailure, Relayed};
 use crate::Environment;
-
-/// The largest body that a gateway passes on (LIM-23, as far as it can be configured).
-const LARGEST: usize = 16 << 20;
 
 /// Serves a backend's methods to gateways.
 pub struct Backends<S> {
     local: Local<S>,
     key: RelayKey,
     environment: Environment,
+    largest: usize,
 }
 
 impl<S> fmt::Debug for Backends<S> {
@@ -33,10 +31,11 @@ impl<S> fmt::Debug for Backends<S> {
 }
 
 impl<S: Service> Backends<S> {
-    /// The methods of this service, for whoever has the key.
+    /// The methods of this service, for whoever has the key; bodies are at most so many bytes, as gateways take
+    /// them (LIM-23).
     #[must_use]
-    pub fn new(service: Arc<S>, key: RelayKey, environment: Environment) -> Self {
-        Self { local: Local::new(service), key, environment }
+    pub fn new(service: Arc<S>, key: RelayKey, environment: Environment, largest: usize) -> Self {
+        Self { local: Local::new(service), key, environment, largest }
     }
 
     /// As a router: every path.
@@ -50,16 +49,25 @@ impl<S: Service> Backends<S> {
 
     async fn serve(&self, request: Request<Body>) -> Response {
         let (mut parts, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, LARGEST).collect().await.map(|whole| whole.to_bytes()) else {
-            return bare(StatusCode::PAYLOAD_TOO_LARGE);
+        // Whoever is no gateway is not listened to any further.
+        let believed = signed::verify_head(
+            &self.key,
+            &parts.headers,
+            (&parts.method, &parts.uri),
+            self.environment.now(),
+        );
+        let believed = match believed {
+            Ok(believed) => believed,
+            Err(reason) => return unbelieved(reason),
         };
-        let said = (&parts.method, &parts.uri, &body[..]);
-        let caller = match signed::verify(&self.key, &parts.headers, said, self.environment.now()) {
+        let body = match Limited::new(body, self.largest).collect().await {
+            Ok(whole) => whole.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return bare(StatusCode::PAYLOAD_TOO_LARGE),
+            Err(_) => return bare(StatusCode::BAD_REQUEST),
+        };
+        let caller = match believed.of_body(&body) {
             Ok(caller) => caller,
-            Err(reason) => {
-                tracing::warn!(%reason, "a request that no gateway signed");
-                return bare(StatusCode::UNAUTHORIZED);
-            }
+            Err(reason) => return unbelieved(reason),
         };
         parts.headers.remove(signed::HEADER);
         parts.extensions.insert(caller.clone());
@@ -78,6 +86,11 @@ impl<S: Service> Backends<S> {
             Err(RelayFailure::Unreachable | RelayFailure::TooLate) => bare(StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
+}
+
+fn unbelieved(reason: Unbelieved) -> Response {
+    tracing::warn!(%reason, "a request that no gateway signed");
+    bare(StatusCode::UNAUTHORIZED)
 }
 
 fn bare(status: StatusCode) -> Response {

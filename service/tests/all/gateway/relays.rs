@@ -98,7 +98,8 @@ fn relayed(operation: OperationId, body: &str) -> Relayed {
 async fn serve(key: &RelayKey, environment: &Environment) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = Backends::new(Arc::new(Exchange), key.clone(), environment.clone()).into_router();
+    let backends = Backends::new(Arc::new(Exchange), key.clone(), environment.clone(), 2 << 20);
+    let router = backends.into_router();
     tokio::spawn(async move { axum::serve(listener, router).await });
     format!("http://{address}/")
 }
@@ -147,14 +148,68 @@ async fn a_backend_that_does_not_answer() {
     }
 }
 
-/// LIM-03: a backend that takes too long.
+/// ERR-37: whatever else stands at the address answers nothing that a client hears, or that is kept for a key.
 #[tokio::test]
+async fn somebody_else_at_the_backends_address() {
+    let (_, environment) = environment();
+    let html = || ([("content-type", "text/html")], "<h1>hello</h1>");
+    let json = || ([("content-type", "application/json")], "{}");
+    let router = axum::Router::new()
+        .route("/404/exchange/v1", axum::routing::get(async move || (http::StatusCode::NOT_FOUND, html())))
+        .route("/empty/exchange/v1", axum::routing::get(async || http::StatusCode::NOT_FOUND))
+        .route("/login/exchange/v1", axum::routing::get(async move || html()))
+        .route("/json/exchange/v1", axum::routing::get(async move || json()))
+        .route(
+            "/teapot/exchange/v1",
+            axum::routing::get(async move || (http::StatusCode::IM_A_TEAPOT, json())),
+        );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    for path in ["404", "empty", "login", "json", "teapot"] {
+        let (base, key) = (format!("{base}/{path}"), RelayKey::from_bytes(&[1; 32]));
+        let relay = HttpRelay::new(&base, key, environment.clone(), Duration::from_secs(5)).unwrap();
+        let answer = relay.relay(relayed(OperationId::ServiceDocument, "")).await;
+        assert_eq!(answer.err(), Some(RelayFailure::Unreachable), "{path}");
+    }
+}
+
+/// Whoever is no gateway is answered before anything of its body is read.
+#[tokio::test]
+async fn a_backend_reads_no_bodies_of_strangers() {
+    let (_, environment) = environment();
+    let backends = Backends::new(Arc::new(Exchange), RelayKey::from_bytes(&[1; 32]), environment, 2 << 20);
+    let never = unread();
+    let request = http::Request::post(WRITE).body(axum::body::Body::new(never)).unwrap();
+    let answer = tower::ServiceExt::oneshot(backends.into_router(), request).await.unwrap();
+    assert_eq!(answer.status(), 401);
+}
+
+/// A body of which nothing ever comes, and that fails the test when somebody asks for it.
+fn unread() -> impl hyper::body::Body<Data = bytes::Bytes, Error = std::io::Error> + Send + 'static {
+    struct Unread;
+    impl hyper::body::Body for Unread {
+        type Data = bytes::Bytes;
+        type Error = std::io::Error;
+
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<hyper::body::Frame<bytes::Bytes>, std::io::Error>>> {
+            panic!("it is read")
+        }
+    }
+    Unread
+}
+
+/// LIM-03: a backend that takes too long.
+#[tokio::test(start_paused = true)]
 async fn a_backend_that_is_slow() {
     let (_, environment) = environment();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
-    let relay = HttpRelay::new(&base, RelayKey::from_bytes(&[1; 32]), environment, Duration::from_millis(50))
-        .unwrap();
+    let relay =
+        HttpRelay::new(&base, RelayKey::from_bytes(&[1; 32]), environment, Duration::from_secs(30)).unwrap();
     let answer = relay.relay(relayed(OperationId::ServiceDocument, "")).await;
     assert_eq!(answer.err(), Some(RelayFailure::TooLate));
 }
