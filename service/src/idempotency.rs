@@ -7,6 +7,9 @@
 //! end takes it over under another number, the *fence*, and the first attempt, should it still be on its
 //! way, finds that it has lost and undoes its write.
 //!
+//! The backend completes every success itself, since only it can do so in the write's transaction; what the gateway
+//! refuses, and refusals that undid a write, the gateway completes in a write of its own.
+//!
 //! Kept are the key's hash, the request's hash and the answer's bytes. Room is reserved by the claim
 //! (LIM-20) and settled by the answer.
 
@@ -18,4 +21,4 @@ mod tests;
 
 pub use answers::is_kept;
 pub use budget::Terms;
-pub use claims::{Claiming, Completion, Found, claim, complete, expire, give_back, is_open, request_hash};
+pub use claims::{Claiming, Completion, Found, claim, complete, expire, give_back, request_hash};

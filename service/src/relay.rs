@@ -1,5 +1,5 @@
-//! From the gateway to the backend: in this process ([`Local`]), or elsewhere ([`HttpRelay`] there, and
-//! [`Backends`](served::Backends) at the other end).
+//! From the gateway to the backend: in this process ([`Local`]), or in another one ([`HttpRelay`] there, and
+//! [`Backends`](served::Backends) at the other end; `serve.role` says which).
 
 mod http;
 mod local;
@@ -43,6 +43,8 @@ pub enum RelayFailure {
 pub type Relaying<'a> = Pin<Box<dyn Future<Output = Result<Answer, RelayFailure>> + Send + 'a>>;
 
 /// What takes requests to a backend.
+///
+/// A success of a request with a claim has completed it ([`idempotency::complete`](crate::idempotency::complete)).
 pub trait Relay: Send + Sync {
     /// Takes one there, and its answer back.
     fn relay(&self, request: Relayed) -> Relaying<'_>;

@@ -30,10 +30,8 @@ pub trait Keys: Send + Sync {
     /// Looks for a key, and claims it when nobody has it.
     fn claim(&self, asked: Asked, terms: Terms, now: Moment) -> Pending<'_, Result<Found, Unavailable>>;
 
-    /// Whether the caller's claim still waits for its answer.
-    fn is_open(&self, caller: Caller) -> Pending<'_, Result<bool, Unavailable>>;
-
-    /// Keeps the answer, or gives the claim back when it is one that is never kept.
+    /// Keeps a refusal, or gives the claim back when it is one that is never kept; a claim that has its answer stays
+    /// as it is.
     fn settle(
         &self,
         caller: Caller,
@@ -51,13 +49,6 @@ impl Keys for Store {
                 idempotency::claim(connection, &asked, &terms, now)
             });
             found.await.map_err(|error: StoreError| Unavailable::because(&error))
-        })
-    }
-
-    fn is_open(&self, caller: Caller) -> Pending<'_, Result<bool, Unavailable>> {
-        Pending::later(async move {
-            let open = self.read(move |connection| idempotency::is_open(connection, &caller)).await;
-            open.map_err(|error: StoreError| Unavailable::because(&error))
         })
     }
 

@@ -19,9 +19,6 @@ use crate::relay::{RelayFailure, Relayed};
 /// From how many ops on a set is large (LIM-02).
 const LARGE: usize = 100;
 
-/// A longer wait than the backend's own is given to it before nobody listens any more.
-const NO_ANSWER: RelayFailure = RelayFailure::TooLate;
-
 /// What a request that ended at a stage is answered.
 pub(super) async fn end(ports: &Ports, facts: &mut Facts, ending: Ending) -> Answer {
     match ending {
@@ -50,7 +47,8 @@ pub(super) async fn relay(ports: &Ports, facts: &mut Facts) -> Answer {
         // It may still be writing: the claim stays until its lease is over (ERR-37).
         Err(Unrelayed::Failed) => (refuse(facts, PlainCode::BackendRelayFailed), false),
     };
-    if done {
+    // A success kept itself, in the transaction of its write (GW-10); what undid itself keeps nothing.
+    if done && !answer.status.is_success() {
         settle(ports, facts, &answer).await;
     }
     facts.ended = code_of(&answer).map(|code| (code, ""));
@@ -88,7 +86,7 @@ async fn relayed(ports: &Ports, facts: &mut Facts) -> Result<Answer, Unrelayed> 
     let call = Call::new(operation, context).map_err(|_| Unrelayed::Broken)?;
     let wait: Duration = ports.config.limits.relay_wait();
     let answered = timeout(wait, ports.relay.relay(Relayed { caller, call, incoming })).await;
-    let answer = answered.unwrap_or(Err(NO_ANSWER)).map_err(|failure| {
+    let answer = answered.unwrap_or(Err(RelayFailure::TooLate)).map_err(|failure| {
         tracing::error!(correlation_id = facts.correlation_id.as_str(), %failure, "no answer from the backend");
         Unrelayed::Failed
     })?;
@@ -118,8 +116,8 @@ fn refuse(facts: &Facts, code: PlainCode) -> Answer {
     Refused::plain(code).into_answer(facts.correlation_id.clone(), facts.path())
 }
 
-/// Gives back what a refusal does not cost (GW-07), and keeps the answer for the key unless the write has done
-/// so in its own transaction.
+/// Gives back what a refusal does not cost (GW-07), and keeps it for the key when it is one that is kept, unless the
+/// write has done so itself.
 async fn settle(ports: &Ports, facts: &mut Facts, answer: &Answer) {
     let given_back = code_of(answer)
         .is_some_and(|code| matches!(code.as_str().into(), Code::RelayBusy | Code::ExchangeBudgetExhausted));
@@ -132,10 +130,8 @@ async fn settle(ports: &Ports, facts: &mut Facts, answer: &Answer) {
         let _ = ports.quota.give_back(client, member, day, count).await;
     }
     let Some(caller) = facts.caller().filter(|caller| caller.claim.is_some()) else { return };
-    if ports.keys.is_open(caller.clone()).await.unwrap_or(true) {
-        // What cannot be kept is not replayed (GW-11); its lease ends by itself.
-        let _ = ports.keys.settle(caller, answer.clone(), ports.environment.now()).await;
-    }
+    // What cannot be kept is not replayed (GW-11); its lease ends by itself.
+    let _ = ports.keys.settle(caller, answer.clone(), ports.environment.now()).await;
 }
 
 /// The code of a refusal.

@@ -153,15 +153,6 @@ pub fn complete(
     Ok(Completion::Stored)
 }
 
-/// Whether the caller still holds its claim, without an answer: then [`complete`] would not lose.
-///
-/// # Errors
-/// What the database says.
-pub fn is_open(connection: &Connection, caller: &Caller) -> Result<bool, StoreError> {
-    let Some(claim) = &caller.claim else { return Ok(false) };
-    Ok(open_size(connection, caller, claim)?.is_some())
-}
-
 /// Gives a claim back, as if the key had never been sent; what was completed or taken over stays.
 ///
 /// # Errors

@@ -48,12 +48,12 @@ impl Verifier for Provider {
 /// What the backend does with a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Script {
-    /// Answers with a fixture of its schema, and leaves the claim to the gateway.
+    /// Answers with a fixture of its schema, and completes the claim in a transaction of its own, as a write does.
     #[default]
     Fixture,
-    /// The same, completing the claim in a transaction of its own, as a write does.
-    Completes,
-    /// Answers this.
+    /// The same with this answer.
+    Completes(Answer),
+    /// Answers this, and leaves the claim to the gateway, as a refusal does that undid its write.
     Answers(Answer),
     /// Does not answer.
     Fails(RelayFailure),
@@ -85,24 +85,25 @@ impl Relay for Backend {
         let script = self.script.lock().unwrap().clone();
         Box::pin(async move {
             match script {
-                Script::Fixture => Ok(fixture(operation)),
-                Script::Completes => {
-                    let (answer, now) = (fixture(operation), self.environment.now());
-                    let given = answer.clone();
-                    let done = self.store.write(move |connection| {
-                        idempotency::complete(connection, &request.caller, &given, now)
-                    });
-                    match done.await {
-                        Ok::<_, StoreError>(Completion::Lost) => Err(RelayFailure::Unreachable),
-                        Ok(_) => Ok(answer),
-                        Err(_) => Err(RelayFailure::Unreachable),
-                    }
-                }
+                Script::Fixture => self.complete(request.caller, fixture(operation)).await,
+                Script::Completes(answer) => self.complete(request.caller, answer).await,
                 Script::Answers(answer) => Ok(answer),
                 Script::Fails(failure) => Err(failure),
                 Script::Hangs => std::future::pending().await,
             }
         })
+    }
+}
+
+impl Backend {
+    async fn complete(&self, caller: Caller, answer: Answer) -> Result<Answer, RelayFailure> {
+        let (given, now) = (answer.clone(), self.environment.now());
+        let done =
+            self.store.write(move |connection| idempotency::complete(connection, &caller, &given, now));
+        match done.await {
+            Ok::<_, StoreError>(Completion::Lost) | Err(_) => Err(RelayFailure::Unreachable),
+            Ok(_) => Ok(answer),
+        }
     }
 }
 
@@ -241,10 +242,6 @@ impl Keys for Switched<Store> {
             Ok(port) => port.claim(asked, terms, now),
             Err(Unavailable) => Pending::ready(Err(Unavailable)),
         }
-    }
-
-    fn is_open(&self, caller: Caller) -> Pending<'_, Result<bool, Unavailable>> {
-        Keys::is_open(&self.port, caller)
     }
 
     fn settle(
