@@ -1,11 +1,12 @@
 //! Connections: accepted, bounded, timed, and given to a router.
 //!
 //! Everything that a stranger can hold on to is bounded here: how many connections there are, how large a
-//! head may be and how long it may take, how long the other side may take nothing of an answer, how long a
-//! handshake lasts, how long a connection rests. Bodies are the gateway's ([`crate::gateway`]).
+//! head may be and how long it may take, how long a body may take, how long the other side may take nothing of an
+//! answer, how long a handshake lasts, how long a connection rests. How large a body may be says whoever reads it.
 
 mod forwarded;
 mod guarded;
+mod timed;
 mod tls;
 pub mod watch;
 
@@ -19,7 +20,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::ConnectInfo;
 use http::{HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -33,6 +33,7 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use self::guarded::Guarded;
+use self::timed::Timed;
 use crate::Environment;
 use crate::config::Config;
 use crate::peer::Peer;
@@ -50,6 +51,7 @@ struct Bounds {
     connections: usize,
     head_bytes: usize,
     head: Duration,
+    body: Duration,
     write: Duration,
     handshake: Duration,
     shutdown: Duration,
@@ -92,6 +94,7 @@ impl Server {
             connections: serve.connections.clamp(1, Semaphore::MAX_PERMITS),
             head_bytes: config.limits.head_bytes,
             head: Duration::from_secs(serve.head_seconds),
+            body: Duration::from_secs(config.limits.body_seconds),
             write: Duration::from_secs(serve.write_seconds),
             handshake: Duration::from_secs(serve.handshake_seconds),
             shutdown: Duration::from_secs(serve.shutdown_seconds),
@@ -179,10 +182,10 @@ impl Server {
         request: Request<Incoming>,
         address: SocketAddr,
     ) -> Result<Response<Body>, std::convert::Infallible> {
-        let mut request = request.map(Body::new);
+        let slowest = self.limits.body;
+        let mut request = request.map(|body| Body::new(Timed::new(body, slowest)));
         let peer = forwarded::source(request.headers(), address.ip(), self.limits.trusted_hops);
         request.extensions_mut().insert(Peer(peer));
-        request.extensions_mut().insert(ConnectInfo(address));
         let mut response = self.router.oneshot(request).await?;
         if !response.headers().contains_key(header::DATE)
             && let Ok(date) = HeaderValue::from_str(&self.environment.now().http_date())

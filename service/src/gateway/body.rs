@@ -1,6 +1,8 @@
-//! Reads a body: so large, so fast, and only so many at once.
+//! Reads a body: so large, so fast, and only so many at once, of everybody and of each source.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
@@ -12,19 +14,84 @@ use tokio::time::timeout;
 use super::facts::Unread;
 
 /// What one permit stands for.
-pub(super) const UNIT: usize = 1024;
+const UNIT: usize = 1024;
 
 /// How long a body waits for room before it is refused.
 const WAIT: Duration = Duration::from_secs(5);
+
+/// One part in so many of the room is what one source may take: its slow bodies leave room for others.
+const SHARE: usize = 8;
+
+/// Room for bodies.
+#[derive(Debug)]
+pub(super) struct Room {
+    all: Arc<Semaphore>,
+    /// What one source may take, in permits.
+    share: usize,
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+/// Room that a body takes until this is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    network: IpAddr,
+    permits: usize,
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    /// None while it waits.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = taken.get_mut(&self.network) {
+            *own = own.saturating_sub(self.permits);
+            if *own == 0 {
+                taken.remove(&self.network);
+            }
+        }
+    }
+}
+
+impl Room {
+    /// For so many bytes, of bodies that are at most so large each.
+    pub(super) fn new(bytes: usize, largest: usize) -> Self {
+        let largest = largest.div_ceil(UNIT).min(Semaphore::MAX_PERMITS);
+        let all = bytes.div_ceil(UNIT).max(largest).min(Semaphore::MAX_PERMITS);
+        Self { all: Arc::new(Semaphore::new(all)), share: (all / SHARE).max(largest), taken: Arc::default() }
+    }
+
+    /// Room for a body of at most so many bytes; none when the source has its share, or when there is none for
+    /// longer than a body waits.
+    async fn take(&self, network: IpAddr, bytes: usize) -> Option<Held> {
+        let permits = bytes.div_ceil(UNIT);
+        let mut held = self.share_of(network, permits)?;
+        let count = u32::try_from(permits).ok()?;
+        let permit = timeout(WAIT, Arc::clone(&self.all).acquire_many_owned(count)).await;
+        held.permit = Some(permit.ok()?.ok()?);
+        Some(held)
+    }
+
+    fn share_of(&self, network: IpAddr, permits: usize) -> Option<Held> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = taken.get(&network).copied().unwrap_or_default() + permits;
+        if own > self.share {
+            return None;
+        }
+        taken.insert(network, own);
+        Some(Held { network, permits, taken: Arc::clone(&self.taken), permit: None })
+    }
+}
 
 /// The bytes, and the room that they take until they are dropped. What is announced as too large is not
 /// read at all; the rest takes its room before it is read, so that nobody waits holding some of it.
 pub(super) async fn read(
     body: Body,
+    network: IpAddr,
     limit: usize,
     slowest: Duration,
-    room: &Arc<Semaphore>,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Unread> {
+    room: &Room,
+) -> Result<(Bytes, Option<Held>), Unread> {
     let size = HttpBody::size_hint(&body);
     if size.lower() > limit as u64 {
         return Err(Unread::TooLarge);
@@ -33,9 +100,7 @@ pub(super) async fn read(
     if most == 0 {
         return Ok((Bytes::new(), None));
     }
-    let permits = u32::try_from(most.div_ceil(UNIT)).unwrap_or(u32::MAX);
-    let room = timeout(WAIT, Arc::clone(room).acquire_many_owned(permits)).await;
-    let Ok(Ok(held)) = room else { return Err(Unread::NoRoom) };
+    let held = room.take(network, most).await.ok_or(Unread::NoRoom)?;
     match timeout(slowest, frames(body, limit)).await {
         Ok(bytes) => Ok((bytes?, Some(held))),
         Err(_) => Err(Unread::TooSlow),

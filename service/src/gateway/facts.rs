@@ -14,8 +14,8 @@ use exchange_api::server::Incoming;
 use exchange_api::types::CorrelationId;
 use http::Request;
 use http::request::Parts;
-use tokio::sync::OwnedSemaphorePermit;
 
+use super::body::Held;
 use crate::Environment;
 use crate::caller::{Caller, Claim};
 use crate::idempotency::Found;
@@ -67,7 +67,7 @@ pub struct Facts {
     /// What is still to be read of it; a body cannot be shared, so a lock that nobody waits for is around it.
     pub(super) unread: Mutex<Option<Body>>,
     /// The room that its body takes.
-    pub(super) held: Option<OwnedSemaphorePermit>,
+    pub(super) held: Option<Held>,
     /// The code of the refusal, for logs and counters.
     pub(super) ended: Option<(String, &'static str)>,
 }

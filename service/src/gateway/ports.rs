@@ -10,8 +10,8 @@ use dpop_bound::nonce::{NonceIssuer, NonceKey};
 use dpop_bound::random::RandomError;
 use dpop_bound::target::UrlRefusal;
 use dpop_bound::{LiveProofs, Origin, ReplayStore, Window};
-use tokio::sync::Semaphore;
 
+use super::body::Room;
 pub use super::installations::{Installations, Of, Seen};
 pub use super::keys::{Asked, Keys};
 use super::tokens::Tokens;
@@ -106,13 +106,12 @@ impl Parts {
     /// When the configured origin is none.
     pub fn into_ports(self) -> Result<Ports, UrlRefusal> {
         let limits = &self.config.limits;
-        let held = limits.held_bytes.max(limits.body_bytes).div_ceil(super::body::UNIT);
         Ok(Ports {
             origin: Origin::of(&self.config.gateway_origin)?,
             tokens: Tokens::new(self.verifier, limits.known_tokens),
             nonces: NonceIssuer::new(&self.nonce_key, "gateway"),
             terms: Terms::of(limits),
-            held: Arc::new(Semaphore::new(held.min(Semaphore::MAX_PERMITS))),
+            held: Room::new(limits.held_bytes, limits.body_bytes),
             checked: AtomicU32::new(0),
             environment: self.environment,
             config: self.config,
@@ -144,8 +143,8 @@ pub struct Ports {
     pub(super) bulkhead: Arc<dyn Bulkhead>,
     pub(super) keys: Arc<dyn Keys>,
     pub(super) relay: Arc<dyn Relay>,
-    /// Room for bodies, in units of [`super::body::UNIT`].
-    pub(super) held: Arc<Semaphore>,
+    /// Room for bodies.
+    pub(super) held: Room,
     /// Answers since one was checked.
     pub(super) checked: AtomicU32,
 }

@@ -27,7 +27,8 @@ pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
         if matches!(taken, Ok(Taken::Allowed { .. })) {
             let unread = facts.unread.get_mut().ok().and_then(Option::take).unwrap_or_else(Body::empty);
             let slowest = Duration::from_secs(limits.body_seconds);
-            let read = body::read(unread, limits.body_bytes, slowest, &ports.held).await;
+            let read =
+                body::read(unread, facts.peer.network(), limits.body_bytes, slowest, &ports.held).await;
             facts.body = Some(read.map(|(bytes, held)| {
                 facts.held = held;
                 bytes

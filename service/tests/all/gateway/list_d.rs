@@ -24,15 +24,16 @@ async fn two_identical_proofs_in_parallel() {
 /// DPP-18, LIM-12: after a restart the nonce is another server's, so an old proof is challenged, not accepted.
 #[tokio::test]
 async fn a_replay_after_a_restart() {
-    let world = World::new().await;
-    let asking = world.get(DOCUMENT).draft(|draft| {
-        let restarted = dpop_bound::NonceIssuer::new(
-            &dpop_bound::nonce::NonceKey::generate(&dpop_bound::SystemRandom).unwrap(),
-            "gateway",
-        );
-        draft.claim("nonce", restarted.issue(super::world::NOW.unix()).as_str())
-    });
-    assert_eq!(world.send(asking).await.challenge(), "use_dpop_nonce");
+    let mut world = World::new().await;
+    let asking = world.get(DOCUMENT);
+    let accepted = asking.clone().proof(asking.draft.proof());
+    assert_eq!(world.send(accepted.clone()).await.status, 200);
+    world.restart();
+    // It remembers no proof, and needs to remember none.
+    assert_eq!(world.traces().await.live, 0);
+    let reply = world.send(accepted).await;
+    assert_eq!((reply.status, reply.challenge().as_str()), (401, "use_dpop_nonce"));
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "with the new one's nonce");
 }
 
 /// LIM-06, ERR-09: the member's cap, with the exact wait; refused proofs take no room.

@@ -45,6 +45,7 @@ pub(crate) const ADD: &str = r#"{"ops":[{"op":"add","ref":{"bt":"b-1"}}]}"#;
 /// The gateway and all around it.
 pub(crate) struct World {
     pub(crate) clock: MovedClock,
+    environment: Environment,
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) gateway: Gateway,
@@ -134,7 +135,6 @@ impl World {
         let clock = MovedClock::standing(NOW);
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let store = Store::open(&Options::new(Place::Memory)).unwrap();
-        let (provider, limits) = (Arc::new(Provider::default()), &config.limits);
         let backend = Arc::new(Backend {
             store: store.clone(),
             environment: environment.clone(),
@@ -142,6 +142,23 @@ impl World {
             asked: Mutex::default(),
             reached: Notify::new(),
         });
+        let around = (store, environment, Arc::clone(&config));
+        let world =
+            Self::around(around, clock, Arc::default(), backend, Arc::new(KeyPair::generate().unwrap()), 7);
+        world.seed().await;
+        world
+    }
+
+    /// A gateway with ports of its own, over what is there.
+    fn around(
+        (store, environment, config): (Store, Environment, Arc<Config>),
+        clock: MovedClock,
+        provider: Arc<Provider>,
+        backend: Arc<Backend>,
+        key: Arc<KeyPair>,
+        nonces: u8,
+    ) -> Self {
+        let limits = &config.limits;
         let caps =
             Caps { per_account: limits.live_proofs_of_member, per_source: 1, total: limits.live_proofs };
         let live = Switched::on(Mutex::new(LiveProofs::new(Window::seconds(30, 30), caps)));
@@ -149,9 +166,9 @@ impl World {
         let [installations, keys, quota] = [(); 3].map(|()| Switched::on(store.clone()));
         let rates = Switched::on(MemoryRates::new(limits.counted));
         let bulkhead = MemoryBulkhead::new(limits.large_sets, Duration::from_secs(31));
-        let nonce_key = NonceKey::from_bytes([7; 32]);
+        let nonce_key = NonceKey::from_bytes([nonces; 32]);
         let parts = Parts {
-            environment,
+            environment: environment.clone(),
             config: Arc::clone(&config),
             verifier: Arc::clone(&provider) as _,
             proofs: Arc::clone(&live) as _,
@@ -165,8 +182,9 @@ impl World {
             relay: Arc::clone(&backend) as _,
         };
         let gateway = gateway::Gateway::new(parts.into_ports().unwrap());
-        let world = Self {
+        Self {
             clock,
+            environment,
             config,
             store,
             gateway,
@@ -180,10 +198,15 @@ impl World {
             rates,
             bulkhead,
             nonces: NonceIssuer::new(&nonce_key, "gateway"),
-            key: Arc::new(KeyPair::generate().unwrap()),
-        };
-        world.seed().await;
-        world
+            key,
+        }
+    }
+
+    /// Another gateway in the place of this one: it has the store, and nothing of what was in memory.
+    pub(crate) fn restart(&mut self) {
+        let around = (self.store.clone(), self.environment.clone(), Arc::clone(&self.config));
+        let (provider, backend) = (Arc::clone(&self.provider), Arc::clone(&self.backend));
+        *self = Self::around(around, self.clock.clone(), provider, backend, Arc::clone(&self.key), 8);
     }
 
     async fn seed(&self) {
