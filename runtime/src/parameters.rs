@@ -31,7 +31,7 @@ mod query;
 #[cfg(feature = "server")]
 mod read;
 #[cfg(any(feature = "client", feature = "server"))]
-mod scalar;
+pub(crate) mod scalar;
 #[cfg(feature = "server")]
 mod split;
 #[cfg(feature = "client")]

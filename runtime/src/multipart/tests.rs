@@ -8,6 +8,7 @@ use crate::parameters::Scalar;
 const ROWS: &[Part] = &[
     Part { name: "title", form: PartForm::Text(Scalar::Text), parts: Parts::One, media_type: "" },
     Part { name: "size", form: PartForm::Text(Scalar::Number), parts: Parts::One, media_type: "" },
+    Part { name: "count", form: PartForm::Text(Scalar::Integer(None)), parts: Parts::One, media_type: "" },
     Part { name: "tags", form: PartForm::Text(Scalar::Text), parts: Parts::Each, media_type: "" },
     Part { name: "meta", form: PartForm::Json, parts: Parts::One, media_type: "application/json" },
     Part { name: "file", form: PartForm::Binary, parts: Parts::One, media_type: "image/png" },
@@ -24,6 +25,7 @@ fn what_is_written_is_read_back() {
     let mut writer = Writer::new(ROWS);
     writer.value("title", &"\u{e9} \"x\"\r\n--part");
     writer.value("size", &12);
+    writer.value("count", &crate::Number::literal("5e2"));
     writer.value("tags", &["", "a,b"]);
     writer.value("meta", &serde_json::json!({"a": [1, null]}));
     let mut file = File::new("a \"b\"\n\u{e9}.png", vec![0, 13, 10, 45, 45, 255]);
@@ -40,6 +42,7 @@ fn what_is_written_is_read_back() {
     let reader = Reader::new(ROWS, fields, object);
     assert_eq!(reader.value::<String>("title").as_deref(), Some("\u{e9} \"x\"\r\n--part"));
     assert_eq!(reader.value::<i64>("size"), Some(12));
+    assert_eq!(reader.value::<Json>("count"), Some(500.into()));
     assert_eq!(reader.value::<Vec<String>>("tags"), Some(vec![String::new(), "a,b".to_owned()]));
     assert_eq!(
         reader.value::<Json>("meta").map(|json| json.to_string()).as_deref(),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{Field, File, Files};
 use crate::Json;
 use crate::operation::{Part, PartForm, Parts};
+use crate::parameters::{Shape, scalar::in_digits};
 
 /// Collects the parts of a body.
 pub struct Writer {
@@ -43,6 +44,7 @@ impl Writer {
     fn part(&mut self, name: &str, row: Option<Part>, value: &Json) {
         let text = match (value, row.map(|row| row.form)) {
             (Json::String(text), Some(PartForm::Text(_)) | None) => text.clone(),
+            (value, Some(PartForm::Text(scalar))) => in_digits(Shape::Scalar(scalar), value).to_string(),
             (value, _) => value.to_string(),
         };
         let media_type = row.map(|row| row.media_type).filter(|media_type| !media_type.is_empty());

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::query::{decode, decode_percent};
 use super::split::{elements, members, value};
 use super::{Location, Parameter, Query, Scalar, Shape, Style};
-use crate::{Json, Map};
+use crate::{Json, Map, depth};
 
 /// A text that cannot be read as its style wants.
 pub(super) struct Unreadable;
@@ -187,6 +187,10 @@ impl Attempt {
             let steps: Option<Vec<&str>> =
                 path.split_inclusive(']').map(|step| step.strip_prefix('[')?.strip_suffix(']')).collect();
             let steps = steps.ok_or(Unreadable)?;
+            // Each is a level of the value, and the object around them another.
+            if steps.len() >= depth::DEFAULT {
+                return Err(Unreadable);
+            }
             self.put(&mut object, (fields, others), &steps, raw)?;
         }
         present(object)

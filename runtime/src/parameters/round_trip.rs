@@ -3,7 +3,7 @@
 use http::{HeaderValue, header::COOKIE};
 
 use super::{Location, Parameter, Query, Scalar, Shape, Sources, Style, write};
-use crate::{Json, schema::Types};
+use crate::{Json, Number, schema::Types};
 
 /// Texts that are hard to tell from syntax.
 const TEXTS: [&str; 9] = ["a", "", "é 漢", "a/b?c#d&e=f+g", "%41%", "1.50", ".", "~-_.", "a;b:c"];
@@ -97,6 +97,7 @@ fn every_style_and_shape_comes_back() {
         ("R", Shape::Scalar(Scalar::Text)),
         ("is it", Shape::Scalar(Scalar::Boolean)),
         ("n", Shape::Scalar(Scalar::Number)),
+        ("whole", Shape::Scalar(Scalar::Integer(Some(3)))),
         ("deep", Shape::Json),
     ];
     let text = |text: &str| Json::String(text.to_owned());
@@ -118,11 +119,20 @@ fn every_style_and_shape_comes_back() {
                 }
                 let yes = Json::Bool(true);
                 let deep = object(&[("a", Json::Array(vec![Json::Null, text(one)]))]);
-                check(Shape::Object(MEMBERS), object(&[("R", text(one)), ("is it", yes), ("deep", deep)]));
+                let whole = Json::Number(Number::literal("5e2"));
+                let members = [("R", text(one)), ("is it", yes), ("whole", whole), ("deep", deep)];
+                check(Shape::Object(MEMBERS), object(&members));
                 check(Shape::Map(&[], Scalar::Text), object(&[("a b", text(one)), ("c", text("d"))]));
             }
             check(Shape::Array(Scalar::Text), Json::Array(Vec::new()));
             check(Shape::Object(MEMBERS), object(&[]));
+            for whole in ["0", "5e2", "-5.0"] {
+                let value = Json::parse(whole.as_bytes()).unwrap();
+                check(Shape::Array(Scalar::Integer(None)), Json::Array(vec![value.clone(); 2]));
+                check(Shape::Map(&[], Scalar::Integer(None)), object(&[("a", value.clone())]));
+                check(Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))), value.clone());
+                check(Shape::Scalar(Scalar::Integer(None)), value);
+            }
             for number in ["0", "-1.50", "12345678901234567890.1", "true", "[1,-2.5]"] {
                 let value = Json::parse(number.as_bytes()).unwrap();
                 let shape = match value {
@@ -174,14 +184,14 @@ fn unions_come_back() {
 #[test]
 fn nested_members_come_back_below_deep_object() {
     const INNER: Shape =
-        Shape::Object(&[("x", Shape::Scalar(Scalar::Number)), ("l", Shape::Array(Scalar::Text))]);
+        Shape::Object(&[("x", Shape::Scalar(Scalar::Integer(None))), ("l", Shape::Array(Scalar::Text))]);
     let row = row(
         Location::Query,
         Style::DeepObject,
         true,
         Shape::Object(&[("a", INNER), ("tags", Shape::Array(Scalar::Text)), ("all", Shape::Json)]),
     );
-    let value = br#"{"a":{"x":1,"l":["p","q"]},"tags":["1",""],"all":[{"y":[1]}]}"#;
+    let value = br#"{"a":{"x":1.0,"l":["p","q"]},"tags":["1",""],"all":[{"y":[1]}]}"#;
     assert!(check(&row, &Json::parse(value).unwrap()));
     let (parts, ()) = http::Request::get("/a/x/b?na+me[tags][]=1&na+me[tags][1]=2&na+me[a][l][0]=z")
         .body(())
@@ -189,4 +199,20 @@ fn nested_members_come_back_below_deep_object() {
         .into_parts();
     let read = read(&row, &parts).map(|json| json.to_string());
     assert_eq!(read.as_deref(), Some(r#"{"tags":["1","2"],"a":{"l":["z"]}}"#));
+}
+
+/// As deep as a document, whatever a sender writes.
+#[test]
+fn what_stands_below_deep_object_is_as_deep_as_a_document() {
+    let row = row(Location::Query, Style::DeepObject, true, Shape::Map(&[], Scalar::Text));
+    let parameters: &'static [Parameter] = Box::leak(Box::new([row]));
+    let is_read = |levels: usize| {
+        let uri = format!("/a/x/b?na+me{}=1", "[a]".repeat(levels));
+        let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
+        let query = Query::parse(parts.uri.query().unwrap_or("")).unwrap();
+        Sources { path: "/a/x/b", parameters, parts: &parts, query: &query }.read().is_ok()
+    };
+    assert!(is_read(511));
+    assert!(!is_read(512));
+    assert!(!is_read(20_000));
 }

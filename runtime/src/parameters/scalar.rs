@@ -6,9 +6,21 @@ use std::borrow::Cow;
 use super::Scalar;
 #[cfg(feature = "client")]
 use super::Shape;
+#[cfg(feature = "client")]
+use crate::Map;
 use crate::{Json, Number, schema::Types};
 
 impl Scalar {
+    /// Whether numbers are read as digits alone.
+    #[cfg(feature = "client")]
+    fn is_digits(self) -> bool {
+        match self {
+            Self::Integer(_) => true,
+            Self::Of(types) => types.has(Types::INTEGER) && !types.has(Types::NUMBER),
+            _ => false,
+        }
+    }
+
     /// What a text stands for; a string where it stands for nothing else. `as_text`: of several
     /// types the string is meant.
     pub(crate) fn value(self, text: &str, as_text: bool) -> Json {
@@ -64,22 +76,42 @@ fn integer(text: &str, most: Option<u16>) -> Option<Number> {
     }
 }
 
-/// The same value with its integers as digits, as far as there are that many.
+/// The same value with its integers as digits, wherever the shape has one.
 #[cfg(feature = "client")]
-pub(super) fn in_digits(shape: Shape, value: &Json) -> Cow<'_, Json> {
+pub(crate) fn in_digits(shape: Shape, value: &Json) -> Cow<'_, Json> {
     match (shape, value) {
-        (Shape::Scalar(Scalar::Integer(_)), Json::Number(number)) => match number.as_i128() {
+        (Shape::Scalar(scalar), Json::Number(number)) if scalar.is_digits() => match number.as_i128() {
             Some(whole) => {
                 Number::parse(&whole.to_string()).map_or(Cow::Borrowed(value), |n| Cow::Owned(n.into()))
             }
             None => Cow::Borrowed(value),
         },
-        (Shape::Array(scalar @ Scalar::Integer(_)), Json::Array(items)) => {
+        (Shape::Array(scalar), Json::Array(items)) if scalar.is_digits() => {
             let items = items.iter().map(|item| in_digits(Shape::Scalar(scalar), item).into_owned());
             Cow::Owned(Json::Array(items.collect()))
         }
+        (Shape::Object(fields), Json::Object(members)) => members_in_digits(fields, Scalar::Text, members),
+        (Shape::Map(fields, others), Json::Object(members)) => members_in_digits(fields, others, members),
+        // Whichever is meant, the value stays the same.
+        (Shape::OneOf(shapes), _) => {
+            let written = shapes.iter().map(|shape| in_digits(*shape, value));
+            written
+                .into_iter()
+                .find(|written| matches!(written, Cow::Owned(_)))
+                .unwrap_or(Cow::Borrowed(value))
+        }
         _ => Cow::Borrowed(value),
     }
+}
+
+#[cfg(feature = "client")]
+fn members_in_digits<'v>(fields: &[(&str, Shape)], others: Scalar, members: &'v Map<Json>) -> Cow<'v, Json> {
+    let written = members.iter().map(|(name, value)| {
+        let shape = fields.iter().find(|(field, _)| *field == name);
+        let shape = shape.map_or(Shape::Scalar(others), |(_, shape)| *shape);
+        (name.to_owned(), in_digits(shape, value).into_owned())
+    });
+    Cow::Owned(Json::Object(written.collect()))
 }
 
 #[cfg(test)]
@@ -132,5 +164,13 @@ mod tests {
         assert_eq!(one(Shape::Scalar(Scalar::Integer(None)), "5e2"), "500");
         assert_eq!(one(Shape::Array(Scalar::Integer(None)), "[1.0, 2, \"x\"]"), "[1,2,\"x\"]");
         assert_eq!(one(Shape::Scalar(Scalar::Number), "5e2"), "5e2");
+        const FIELDS: &[(&str, Shape)] = &[("n", Shape::Scalar(Scalar::Integer(None))), ("x", Shape::Json)];
+        let members = r#"{"n":5e0,"m":6.0,"x":[7.0]}"#;
+        assert_eq!(one(Shape::Object(FIELDS), members), r#"{"n":5,"m":6.0,"x":[7.0]}"#);
+        let others = Scalar::Of(Types::INTEGER.or(Types::STRING));
+        assert_eq!(one(Shape::Map(FIELDS, others), members), r#"{"n":5,"m":6,"x":[7.0]}"#);
+        const EITHER: Shape =
+            Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Scalar(Scalar::Integer(None))]);
+        assert_eq!(one(EITHER, "1e1"), "10");
     }
 }
