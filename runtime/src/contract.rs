@@ -60,7 +60,7 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
     }
 
     /// The same with a bound of the caller's own: at most `depth` arrays and objects in one
-    /// another.
+    /// another, and never more than [`depth::MAX`].
     ///
     /// # Errors
     /// As [`Contract::parse`].
@@ -328,7 +328,7 @@ pub(crate) fn check_json<T: Serialize + ?Sized>(
         Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location() })
     };
     let text = serde_json::to_vec(value).map_err(|_| gave_up("unwritable"))?;
-    let json = Json::parse_within(&text, usize::MAX).map_err(|error| match error.kind {
+    let json = Json::of_written(&text).map_err(|error| match error.kind {
         JsonErrorKind::TooDeep => gave_up("depth"),
         _ => gave_up("unwritable"),
     })?;
@@ -343,5 +343,5 @@ fn agree(found: &Result<(), Violations>, validator: Validator<'_>) {
 /// Whatever depth the value has: nobody sent it.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     let text = serde_json::to_vec(value)?;
-    Json::parse_within(&text, usize::MAX).map_err(serde::ser::Error::custom)
+    Json::of_written(&text).map_err(serde::ser::Error::custom)
 }

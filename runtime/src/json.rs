@@ -154,13 +154,18 @@ impl Json {
     }
 
     /// The same with a bound of the caller's own: at most `depth` arrays and objects in one
-    /// another.
+    /// another, and never more than [`depth::MAX`].
     ///
     /// # Errors
     /// As [`Json::parse`]; [`JsonErrorKind::TooDeep`] also where there is no room for a stack of
     /// such a depth.
     pub fn parse_within(text: &[u8], depth: usize) -> Result<Self, JsonError> {
-        parse::parse(text, depth)
+        parse::parse(text, depth.min(depth::MAX))
+    }
+
+    /// What a value of this program was written as, which is as deep as the value.
+    pub(crate) fn of_written(text: &[u8]) -> Result<Self, JsonError> {
+        parse::parse(text, usize::MAX)
     }
 
     /// The JSON type.

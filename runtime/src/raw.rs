@@ -10,16 +10,20 @@ use serde_json::value::RawValue;
 use crate::depth;
 use crate::kind::Kind;
 
+pub(crate) mod known;
+
 /// The text of the value that `deserializer` stands before; borrowed from the input if
 /// that is in memory. Fails for anything but `serde_json`.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-    match raw_value_name() {
-        Some(name) => deserializer.deserialize_newtype_struct(name, RawVisitor),
+    let text = match raw_value_name() {
+        Some(name) => deserializer.deserialize_newtype_struct(name, RawVisitor)?,
         None => {
             let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
-            Ok(Cow::Owned(text.into()))
+            Cow::Owned(text.into())
         }
-    }
+    };
+    known::effort::spend_on(&text);
+    Ok(text)
 }
 
 /// Refuses the value `text` with `invalid type: string, expected a number`: its kind, not
@@ -29,30 +33,42 @@ pub(crate) fn unexpected<E: de::Error>(text: &str, expected: &str) -> E {
 }
 
 /// Reads a value from its text, where errors must neither show data nor give positions
-/// in the text, which nobody has seen.
+/// in the text, which nobody has seen. Fails also when it nests deeper than the reader follows.
+///
+/// A text in memory is gone through once, whatever is taken as text in it ([`known`]); that of a
+/// stream, which is never deeper than any stack holds, once on each level.
 pub(crate) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
     text: Cow<'de, str>,
     seed: S,
 ) -> Result<S::Value, E> {
     let value = match text {
-        Cow::Borrowed(text) => {
-            let mut deserializer = serde_json::Deserializer::from_str(text);
-            follow(&mut deserializer);
-            seed.deserialize(&mut deserializer)
-        }
+        Cow::Borrowed(text) => known::read(text, seed),
         // Read as a stream, because nothing may borrow from a text that is dropped here.
         Cow::Owned(text) => {
-            let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
-            follow(&mut deserializer);
-            seed.deserialize(&mut deserializer)
+            check_depth(&text)?;
+            known::effort::spend(text.len());
+            seed.deserialize(&mut serde_json::Deserializer::from_reader(text.as_bytes()))
         }
     };
     value.map_err(|error| E::custom(describe(&error)))
 }
 
-/// Follows a document as deep as this thread's stack holds it.
-pub(crate) fn follow<'de, R: serde_json::de::Read<'de>>(deserializer: &mut serde_json::Deserializer<R>) {
-    if depth::held() > depth::SHALLOW {
+/// Reads a document on this thread, as deep as its stack holds.
+pub(crate) fn document<'de, S: DeserializeSeed<'de>>(
+    bytes: &'de [u8],
+    seed: S,
+) -> serde_json::Result<S::Value> {
+    // Looked at once as a whole, instead of every key and string again.
+    let text = std::str::from_utf8(bytes).map_err(de::Error::custom)?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    follow(&mut reader, text);
+    let value = seed.deserialize(&mut reader)?;
+    reader.end().map(|()| value)
+}
+
+/// Follows a text as deep as it goes where this thread's stack was made for that.
+fn follow<'de, R: serde_json::de::Read<'de>>(deserializer: &mut serde_json::Deserializer<R>, text: &str) {
+    if depth::held(text) > depth::SHALLOW {
         deserializer.disable_recursion_limit();
     }
 }
@@ -79,17 +95,15 @@ pub fn describe(error: &serde_json::Error) -> String {
     message
 }
 
-/// Fails when `text` nests deeper than this thread's stack holds.
+/// Fails when `text` nests deeper than any thread's stack holds.
 ///
 /// A value that is read from its text starts counting depth anew, so without this limit
 /// unions within unions would recurse as deep as the sender likes.
-pub(crate) fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
-    // On a deeper stack the whole document has been measured.
-    let held = depth::held();
-    if held > depth::SHALLOW || text.len() <= held * 2 || depth::of(text.as_bytes()) <= held {
-        return Ok(());
+fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
+    if text.len() > depth::SHALLOW * 2 && depth::of(text.as_bytes()) > depth::SHALLOW {
+        return Err(E::custom("nested too deeply"));
     }
-    Err(E::custom("nested too deeply"))
+    Ok(())
 }
 
 struct RawVisitor;

@@ -114,33 +114,30 @@ impl<'de, T: FromMap<'de>> FromMap<'de> for Box<T> {
 }
 
 /// Reads a whole document of at most `depth` arrays and objects in one another; see
-/// [`depth::DEFAULT`].
+/// [`depth::DEFAULT`] and [`depth::MAX`].
 ///
 /// # Errors
 /// When it is no JSON, nests deeper, or does not have the form of `T`. The message may contain
 /// values, see [`describe`].
 pub fn document<T: for<'de> Read<'de> + Send>(bytes: &[u8], depth: usize) -> serde_json::Result<T> {
-    if depth < depth::SHALLOW && depth::of(bytes) > depth {
-        return Err(serde_json::Error::custom("nested too deeply"));
+    let depth = depth.min(depth::MAX);
+    let too_deep = || serde_json::Error::custom("nested too deeply");
+    // What is read from its own text counts anew, once.
+    if depth < 2 * depth::SHALLOW && depth::of(bytes) > depth {
+        return Err(too_deep());
     }
-    here(bytes).or_else(|error| match depth::of(bytes) {
-        // Perhaps it was refused only because no stack is made for everything that may come;
-        // `serde_json` refuses the level that reaches its limit.
-        levels if levels >= depth::held() && levels <= depth => {
-            depth::holding(levels + 1, || here(bytes)).unwrap_or(Err(error))
-        }
-        _ => Err(error),
-    })
-}
-
-/// Reads a document on this thread, as deep as its stack holds.
-fn here<'de, T: Read<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
-    // Looked at once as a whole, instead of every key and string again.
-    let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
-    let mut reader = serde_json::Deserializer::from_str(text);
-    raw::follow(&mut reader);
-    let value = T::read(&mut reader)?;
-    reader.end().map(|()| value)
+    let read = || raw::document(bytes, Seed::<T>::default());
+    let error = match depth::here(read) {
+        Some(Ok(value)) => return Ok(value),
+        Some(Err(error)) => Some(error),
+        None => None,
+    };
+    let levels = depth::of(bytes);
+    // Perhaps it was refused only because no stack is made for everything that may come;
+    // `serde_json` refuses the level that reaches its limit.
+    let again = error.is_none() || levels >= depth::SHALLOW;
+    let apart = (again && levels <= depth).then(|| depth::apart(bytes, levels + 1, read)).flatten();
+    apart.unwrap_or_else(|| Err(error.unwrap_or_else(too_deep)))
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);

@@ -187,6 +187,8 @@ pub enum Reason {
         /// Byte of the line.
         column: usize,
     },
+    /// The body is nested deeper than is read ([`depth::DEFAULT`](crate::depth::DEFAULT)).
+    TooDeep,
     /// The body is JSON of another shape; counted from 1.
     Shape {
         /// Line of the body.
@@ -209,6 +211,7 @@ impl fmt::Display for Reason {
             Self::Syntax { line, column } => {
                 write!(f, "the body is not JSON (line {line}, byte {column})")
             }
+            Self::TooDeep => f.write_str("the body is nested too deeply"),
             Self::Shape { line, column, violations } => {
                 write!(f, "the body has another shape (line {line}, byte {column})")?;
                 let first = violations.as_ref().and_then(|violations| violations.iter().next());

@@ -198,6 +198,7 @@ impl Response {
         }
         Body(match read::document(self.answer.body(), depth::DEFAULT) {
             Ok(body) => Ok(self.with(body)),
+            Err(_) if depth::of(self.answer.body()) > depth::DEFAULT => Err(self.unreadable(Reason::TooDeep)),
             // Only where, not what: serde's text may quote the body.
             Err(error) => {
                 let (line, column) = (error.line(), error.column());

@@ -206,3 +206,18 @@ fn no_address_is_printed() {
         assert!(!printed.contains(part), "{part} in {printed}");
     }
 }
+
+/// JSON that is deeper than is read is JSON.
+#[test]
+fn an_answer_that_is_too_deep_is_told_so() {
+    let read = |levels: usize| {
+        let body = format!(r#"{{"deep":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let answer = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
+        Write::read(Response::new(answer, &WRITE, &[]))
+    };
+    assert!(read(512).unwrap().body.is_some());
+    for levels in [513, 600, 20_000] {
+        let Err(Error::Unreadable(answer)) = read(levels) else { panic!("{levels} levels read") };
+        assert_eq!(answer.reason, Reason::TooDeep);
+    }
+}

@@ -116,6 +116,11 @@ fn deeper_than_the_reader_follows_is_a_refusal_of_its_own() {
     let ten = document(10, "{}");
     assert!(Node::parse_within(ten.as_bytes(), 10).is_ok());
     assert!(matches!(Node::parse_within(ten.as_bytes(), 9), Err(Rejected::TooDeep(_))));
+    // Members that no field has count on from where they stand.
+    let both = document(100, &format!(r#"{{"new":{}}}"#, document(100, "1")));
+    assert!(matches!(Node::parse_within(both.as_bytes(), 130), Err(Rejected::TooDeep(_))));
+    assert!(matches!(Node::parse_within(both.as_bytes(), 198), Err(Rejected::TooDeep(_))));
+    assert!(Node::parse_within(both.as_bytes(), 199).is_ok());
     // What is no JSON is that first, at any depth.
     let broken = document(300, "{]}");
     assert!(matches!(Node::parse(broken.as_bytes()), Err(Rejected::NotJson(_))));

@@ -12,13 +12,13 @@ use super::{Json, JsonError, JsonErrorKind, Object};
 use crate::{Number, depth, raw};
 
 pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Json, JsonError> {
-    let here = depth.min(depth::held());
+    let here = depth.min(depth::SHALLOW);
     parse_failing(bytes, here)
         .or_else(|failure| match failure.kind {
             JsonErrorKind::TooDeep if here < depth => {
                 // No more stack than the text can use.
                 let levels = depth::of(bytes).min(depth);
-                depth::holding(levels, || parse_failing(bytes, levels)).unwrap_or(Err(failure))
+                depth::apart(bytes, levels, || parse_failing(bytes, levels)).unwrap_or(Err(failure))
             }
             _ => Err(failure),
         })
@@ -102,6 +102,6 @@ impl<'de> Deserialize<'de> for Json {
     /// decides about the text around the value.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = raw::text(deserializer)?;
-        parse_failing(text.as_bytes(), depth::held()).map_err(|failure| D::Error::custom(failure.kind))
+        parse_failing(text.as_bytes(), depth::held(&text)).map_err(|failure| D::Error::custom(failure.kind))
     }
 }

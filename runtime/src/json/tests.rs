@@ -367,3 +367,17 @@ fn loses_only_what_is_documented_on_the_way_to_serde_json() {
     let integer = Json::from(serde_json::json!(u64::MAX));
     assert_eq!(integer.to_string(), "18446744073709551615");
 }
+
+/// What was read is used on the stack of whoever asked, however deep the reader's own was.
+#[test]
+fn what_is_read_can_be_used_where_it_is() {
+    let levels = |count: usize| "[".repeat(count) + &"]".repeat(count);
+    let million = Json::parse_within(levels(1_000_000).as_bytes(), 1_000_000);
+    assert_eq!(million.unwrap_err().kind, JsonErrorKind::TooDeep);
+    let text = levels(depth::MAX);
+    let deepest = Json::parse_within(text.as_bytes(), usize::MAX).unwrap();
+    let copy = deepest.clone();
+    assert!(copy == deepest && copy.strict_eq(&deepest));
+    assert_eq!(copy.to_string(), text);
+    assert!(format!("{deepest:?}").len() > text.len());
+}

@@ -382,3 +382,116 @@ fn a_declared_member_among_the_others_is_not_written() {
         assert_eq!(error, "a declared member among the others");
     }
 }
+
+/// Lists and texts, where a text is a document of the same kind: what a type of somebody's own may
+/// read while it is read itself.
+#[derive(Debug)]
+enum Nest {
+    Text(Box<Nest>),
+    List(Vec<Nest>),
+    Nothing,
+}
+
+impl<'de> Read<'de> for Nest {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = peek(deserializer)?;
+        Ok(match value.kind() {
+            Kind::String => {
+                let text: String = value.parse()?;
+                // Whole, and by whatever else reads JSON.
+                let whole = document::<Self>(text.as_bytes(), depth::DEFAULT).map_err(D::Error::custom)?;
+                if depth::of(text.as_bytes()) <= 100 {
+                    let again = Self::read(&mut serde_json::Deserializer::from_str(&text));
+                    again.map_err(D::Error::custom)?;
+                }
+                Self::Text(Box::new(whole))
+            }
+            Kind::Array => Self::List(value.parse()?),
+            _ => Self::Nothing,
+        })
+    }
+}
+
+fn arrays(levels: usize, inner: &str) -> String {
+    format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels))
+}
+
+/// The stack of a deep document is made for that one: what a text within it holds is another.
+#[test]
+fn a_document_within_a_document_is_as_deep_as_a_reader_takes_it() {
+    let outer = |levels: usize, inner: &str| arrays(levels, &format!("{inner:?}"));
+    for levels in [1, 100, 200, 500] {
+        let read = |text: &str| document::<Nest>(outer(levels, text).as_bytes(), depth::DEFAULT);
+        for inner in [100, 400] {
+            assert!(read(&arrays(inner, "1")).is_ok(), "{levels} {inner}");
+            assert!(read(&outer(inner, &outer(inner, &arrays(inner, "1")))).is_ok(), "{levels} {inner}");
+        }
+        assert!(read(&arrays(100_000, "1")).is_err(), "{levels}");
+        assert!(read(&outer(100, &arrays(100_000, "1"))).is_err(), "{levels}");
+    }
+    let twice = outer(400, &outer(120, &arrays(120, "1")));
+    let mut read = document::<Nest>(twice.as_bytes(), depth::DEFAULT).unwrap();
+    let mut levels = 0;
+    loop {
+        read = match read {
+            Nest::List(mut items) => items.remove(0),
+            Nest::Text(inner) => *inner,
+            Nest::Nothing => break,
+        };
+        levels += 1;
+    }
+    assert_eq!(levels, 400 + 1 + 120 + 1 + 120);
+}
+
+/// What is read otherwise on such a stack is held to what every stack holds.
+#[test]
+fn a_text_within_a_deep_document_is_shallow() {
+    #[derive(Debug)]
+    struct Outer;
+    impl<'de> Read<'de> for Outer {
+        fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let value = peek(deserializer)?;
+            if value.kind() == Kind::String {
+                let text: String = value.parse()?;
+                let mut json = serde_json::Deserializer::from_str(&text);
+                json.disable_recursion_limit();
+                Loose::read(&mut json).map_err(D::Error::custom)?;
+            } else {
+                value.parse::<Vec<Outer>>()?;
+            }
+            Ok(Self)
+        }
+    }
+    for levels in [1, 500] {
+        let read = |inner: &str| {
+            let text = arrays(levels, &format!("{inner:?}"));
+            document::<Outer>(text.as_bytes(), depth::DEFAULT).map_err(|error| describe(&error))
+        };
+        assert!(read(&arrays(128, "1")).is_ok());
+        assert_eq!(read(&arrays(129, "1")).unwrap_err(), "nested too deeply");
+        assert_eq!(read(&arrays(100_000, "1")).unwrap_err(), "nested too deeply");
+    }
+}
+
+/// However deep unions stand in one another, a document is gone through a fixed number of times.
+#[test]
+fn effort_for_unions_within_unions_is_that_of_their_length() {
+    use crate::raw::known::effort;
+    let group = |levels: usize, filling: &str| {
+        let tag = format!(r#","name":"{filling}","type":"group"}}"#);
+        format!(r#"{}{{"id":1,"type":"item"}}{}"#, r#"{"inner":"#.repeat(levels), tag.repeat(levels))
+    };
+    let spent = |text: &str, read: &dyn Fn(&str) -> bool| {
+        let spent = effort::of(|| assert!(read(text)));
+        assert!(spent <= 8 * text.len(), "{spent} for {}", text.len());
+    };
+    for levels in [1, 10, 100] {
+        for filling in ["", "what stands behind each level is part of all around it"] {
+            spent(&group(levels, filling), &|text| {
+                Shape::read(&mut serde_json::Deserializer::from_str(text)).is_ok()
+            });
+        }
+        let list = arrays(levels, &format!("1{}", ",[2.50]".repeat(1_000)));
+        spent(&list, &|text| Loose::read(&mut serde_json::Deserializer::from_str(text)).is_ok());
+    }
+}

@@ -59,8 +59,7 @@ pub struct Rest<'de, A> {
 /// the tag's value and the other members.
 ///
 /// Members before the tag are kept as text until it is found; when the tag comes first,
-/// nothing is kept or copied. Fails when the tag is missing or occurs twice, when a
-/// member before it nests deeper than the reader follows, or as `pick` does.
+/// nothing is kept or copied. Fails when the tag is missing or occurs twice, or as `pick` does.
 pub fn tagged<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,
@@ -73,7 +72,6 @@ pub fn tagged<'de, A: MapAccess<'de>, T>(
         };
         let RawText(text) = map.next_value()?;
         if key.as_str() != tag {
-            raw::check_depth(&text)?;
             before.push((key, text));
             continue;
         }
@@ -157,11 +155,9 @@ pub struct Peeked<'de, E> {
 
 /// Takes one value as text, to look at its JSON type before reading it.
 ///
-/// Fails when it is not JSON or nests deeper than the reader follows.
+/// Fails when it is not JSON.
 pub fn peek<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Peeked<'de, D::Error>, D::Error> {
-    let text = raw::text(deserializer)?;
-    raw::check_depth(&text)?;
-    Ok(Peeked { text, error: PhantomData })
+    raw::text(deserializer).map(|text| Peeked { text, error: PhantomData })
 }
 
 impl<'de, E: Error> Peeked<'de, E> {
@@ -177,7 +173,8 @@ impl<'de, E: Error> Peeked<'de, E> {
         &self.text
     }
 
-    /// Reads the value. Fails as `T::read` does, with a message free of data.
+    /// Reads the value. Fails as `T::read` does, with a message free of data, and when the value
+    /// nests deeper than the reader follows.
     pub fn parse<T: Read<'de>>(&self) -> Result<T, E> {
         raw::parse(self.text.clone(), Seed::<T>::default())
     }
